@@ -47,9 +47,9 @@ from typing import Any
 MAIN = "isoscope.cli.app:main"
 APP = "isoscope.cli.app:app"
 REGISTRIES = {
-    "formats of vectors": "isoscope.data.open:FORMATS",
+    "formats of vectors": "isoscope.data.formats.registry:FORMATS",
     "formats of texts": "isoscope.data.texts.open:FORMATS",
-    "packages": "isoscope.data.formats.packages:PACKAGES",
+    "packages": "isoscope.data.formats.registry:PACKAGES",
     "measures": "isoscope:all_measures",
     "measures of context": "isoscope.measures.context.definitions:CONTEXTUAL_MEASURES",
     "corrections": "isoscope.corrections:all_corrections",

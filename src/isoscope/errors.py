@@ -6,7 +6,6 @@ and leaves with ``exit_code``; a traceback appears only with ``--debug``.
 
 from __future__ import annotations
 
-import difflib
 import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -87,6 +86,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
 
     Of many names only so many are listed that the message stays readable.
     """
+    import difflib  # here, as few names are wrong
+
     names = sorted(known)
     near = [cut(one) for one in difflib.get_close_matches(name, names, n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(near)}? " if near else ""

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 
+from isoscope.cli.app import COMMANDS
 from isoscope.version import __version__
 
 RUN = """
@@ -31,9 +31,40 @@ def imported(*arguments: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], [], ["measur"]])
-def test_a_call_without_data_imports_no_numerical_library(arguments: list[str]) -> None:
-    assert not imported(*arguments) & {"numpy", "scipy", "sklearn", "pyarrow", "importlib.metadata"}
+# What takes longer to import than typer and rich, which the command line is made of.
+SLOW = {"numpy", "scipy", "sklearn", "pyarrow", "pydantic", "importlib.metadata"}
+
+WITHOUT_DATA = [
+    "", "--version", "--help", "measur", "list", "list measur", "list measures",
+    "list measures --details", "list measures --json", "list corrections", "list tasks",
+    "list tasks --json", "measure --help", "measure --nosuch a.npy", "measure nosuch.npy",
+    "measure nosuch.npy --k 5 --fail-if mean_cosine>0.6", "measure a.npy --measures nosuch",
+    "measure a.npy --corrections nosuch", "diff nosuch.npy nosuch.npy", "threshold nosuch.npy",
+    "explore nosuch.npy", "correct fit nosuch.npy --correction center --out c.safetensors",
+]  # fmt: skip
+
+
+# In one process, which has loaded nothing of this when the first of the calls begins.
+CALLS = """
+import contextlib, io, sys
+from isoscope.cli.app import main
+slow = set(sys.argv.pop().split())
+for call in sys.argv.pop().splitlines():
+    sys.argv[1:] = call.split()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.suppress(SystemExit):
+            main()
+    assert not slow & {*sys.modules}, f"{call!r} imports {slow & {*sys.modules}}"
+"""
+
+
+def test_calls_without_data_import_no_numerical_library() -> None:
+    calls = [*WITHOUT_DATA, *(f"{command} --nosuch" for command in COMMANDS)]
+    done = subprocess.run(
+        [sys.executable, "-c", CALLS, "\n".join(calls), " ".join(SLOW)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert not done.stderr
 
 
 def test_measuring_a_file_imports_numpy_alone(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pyarrow import feather, parquet
 
 import isoscope
 from isoscope.data import Change, Written, rewrite_files
-from isoscope.data.open import FORMATS
+from isoscope.data.formats.registry import FORMATS
 from isoscope.data.rewrite import Plan, refuse_corrected
 from isoscope.errors import DataError, UsageError
 from isoscope.registry import load

@@ -25,6 +25,11 @@ def test_the_page_is_what_the_script_makes(maker: ModuleType) -> None:
     assert maker.page() == maker.PAGE.read_text("utf-8"), made
 
 
+def test_the_stored_contents_are_what_the_registries_say(maker: ModuleType) -> None:
+    made = "python docs/make_catalogue.py writes other contents than the committed ones"
+    assert maker.contents() == maker.FILE.read_text("utf-8"), made
+
+
 def test_everything_is_in_it(maker: ModuleType) -> None:
     lines = maker.page().splitlines()
     for name in [f"`{item.name}`" for item in all_measures()]:

@@ -10,7 +10,8 @@ import pytest
 
 import isoscope
 from isoscope.errors import DataError, UsageError
-from isoscope.results.result import Result, check_writable, shown
+from isoscope.results.destination import check_writable
+from isoscope.results.result import Result, shown
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:

@@ -19,15 +19,15 @@ from typing import Annotated, Any, NoReturn
 
 import typer.main
 
-from isoscope.cli.help import help_text, use_plain_help
 from isoscope.cli.streams import (
     ignore_narrow_columns,
     occupy_closed_streams,
     silence,
     without_secrets,
 )
-from isoscope.cli.wrong_calls import in_our_words
+from isoscope.cli.values import use_plain_values, with_plain_values
 from isoscope.errors import IsoscopeError, unknown_name
+from isoscope.registry import load
 from isoscope.version import __version__
 
 INTERRUPTED = 130
@@ -84,7 +84,16 @@ def loaded(name: str) -> Any:
     if group is None:
         group = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
         group.command(name, epilog=room.EXAMPLES)(getattr(room, f"{name}_command"))
-    return use_plain_help(typer.main.get_command(group))
+    command = use_plain_values(typer.main.get_command(group))
+    return use_plain_help(command)
+
+
+def use_plain_help(command: Any) -> Any:
+    """Give a command, and all commands below it, our help, which is loaded when it is asked for."""
+    command.get_help = lambda context: load("isoscope.cli.help:help_text")(command, context)
+    for one in getattr(command, "commands", {}).values():
+        use_plain_help(one)
+    return command
 
 
 class LazyGroup(typer.core.TyperGroup):
@@ -92,13 +101,18 @@ class LazyGroup(typer.core.TyperGroup):
 
     def get_help(self, ctx: Any) -> str:
         """Return the help, which lists commands that are not loaded."""
-        return help_text(self, ctx)
+        text: str = load("isoscope.cli.help:help_text")(self, ctx)
+        return text
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **rest: Any) -> Any:
         """Refuse unknown commands before typer loads what it reads the options of known ones by."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise unknown_name("command", args[0], COMMANDS)
         return super().make_context(info_name, args or ["--help"], *more, **rest)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options that stand before a command."""
+        return with_plain_values(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find a command by its name, and load it."""
@@ -212,7 +226,8 @@ def report(error: Exception) -> int:
     code = getattr(error, "exit_code", 1)
     message = str(error.format_message() if hasattr(error, "format_message") else error)
     if isinstance(error, WrongCall):
-        message = in_our_words(error, message, sys.argv[1:])
+        # By name, as few calls are wrong.
+        message = load("isoscope.cli.wrong_calls:in_our_words")(error, message, sys.argv[1:])
     if isinstance(error, OSError):
         silence(sys.stdout)
         message = f"the output cannot be written: {error.strerror or error}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -92,9 +91,11 @@ def installed(package: str) -> bool:
 
 def version_of(package: str) -> str | None:
     """Return the version of an installed package."""
+    from importlib import metadata  # here, as it takes longer than the help
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return None
 
 

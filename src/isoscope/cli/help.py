@@ -60,14 +60,6 @@ COLUMNS, LONGEST_NAME = 80, 24
 HEADING = re.compile(r"^Examples?: *")
 
 
-def use_plain_help(command: Any) -> Any:
-    """Give a command, and all commands below it, the help of this module."""
-    command.get_help = lambda context: help_text(command, context)
-    for one in getattr(command, "commands", {}).values():
-        use_plain_help(one)
-    return command
-
-
 def help_text(command: Any, context: Any) -> str:
     """Return the help of a command."""
     arguments = [one for one in command.params if one.param_type_name == "argument"]

@@ -18,11 +18,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
-from isoscope.cli.progress import Mode
-from isoscope.data.output import check_place
 from isoscope.errors import UsageError
 from isoscope.registry import load
-from isoscope.results.result import check_writable
 
 Group = TypeVar("Group", bound="Options")
 
@@ -348,7 +345,7 @@ class Limits(Showing):
 class Watch(Limits):
     """What is shown on standard error while a command works, and what it may take."""
 
-    progress: Mode | None = option(
+    progress: Literal["auto", "bar", "lines", "none"] | None = option(
         None,
         "Progress on standard error: a bar, lines of JSON, or none. Default: ISOSCOPE_PROGRESS, "
         "else auto.",
@@ -386,7 +383,7 @@ class Pictures(Showing):
         if self.html is not None:
             if self.html.suffix.lower() not in PAGE_ENDINGS:
                 raise UsageError(f"{self.html}: the name of a page must end in .html")
-            check_place(self.html, "--html")
+            load("isoscope.data.output:check_place")(self.html, "--html")
         if self.figures is not None and self.figures.exists() and not self.figures.is_dir():
             raise UsageError(f"--figures {self.figures} is a file; name a folder")
 
@@ -410,4 +407,4 @@ class Output(Shown):
     def __post_init__(self) -> None:
         """Refuse a file that could not be written, before any work is done."""
         if self.out is not None:
-            check_writable(self.out)
+            load("isoscope.results.destination:check_writable")(self.out)

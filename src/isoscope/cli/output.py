@@ -1,4 +1,8 @@
-"""What a command shows: progress while it works, then the result as tables, JSON and pictures."""
+"""What a command shows: progress while it works, then the result as tables, JSON and pictures.
+
+All commands import this module, also those that are called wrongly: what only a run or a result
+needs is imported by the functions that need it.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,8 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from rich.table import Table
-
 from isoscope.cli.deadline import deadline
 from isoscope.cli.options import Pictures, Shown, Watch
-from isoscope.cli.progress import progress_bar
 from isoscope.cli.streams import (
     command_line,
     console,
@@ -21,9 +22,6 @@ from isoscope.cli.streams import (
 )
 from isoscope.compute.memory import limited
 from isoscope.registry import load
-from isoscope.results.kinds import grids, screen_of
-from isoscope.results.screen.layout import lay_out
-from isoscope.results.tables import Grid, previews
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from isoscope.results.render import Line
     from isoscope.results.result import Result
     from isoscope.results.screen.blocks import Screen
+    from isoscope.results.tables import Grid
 
 
 @contextmanager
@@ -47,6 +46,8 @@ def running(watch: Watch | None = None, unit: str = "rows") -> Iterator[dict[str
 @contextmanager
 def watching(watch: Watch, unit: str = "rows") -> Iterator[Progress | None]:
     """Show warnings and progress on standard error for a while."""
+    from isoscope.cli.progress import progress_bar
+
     with (
         deadline(watch.timeout) as end,
         limited(watch.max_memory),
@@ -80,6 +81,8 @@ LONGEST_HEADER = 10
 
 def show(result: Result, screen: Console, *, details: bool = False, plain: bool = False) -> None:
     """Print the result for a person: the answer first, or with ``details`` everything."""
+    from isoscope.results.kinds import screen_of
+
     found = None if details else screen_of(result)
     if found is None:
         show_details(result, screen)
@@ -89,6 +92,8 @@ def show(result: Result, screen: Console, *, details: bool = False, plain: bool 
 
 def print_screen(found: Screen, screen: Console, *, plain: bool = False) -> None:
     """Print a screen in as many columns as the terminal has; in ASCII where it has nothing else."""
+    from isoscope.results.screen.layout import lay_out
+
     plain = plain or not can_draw(screen)
     for line in lay_out(found, screen.width, plain=plain):
         screen.print(line.text, style=line.style, soft_wrap=True)
@@ -105,6 +110,9 @@ def can_draw(screen: Console) -> bool:
 
 def show_details(result: Result, screen: Console) -> None:
     """Print all tables, verdicts and notes of a result."""
+    from isoscope.results.kinds import grids
+    from isoscope.results.tables import previews
+
     for one in grids(result):
         screen.print(one.title, style="italic")
         show_grid(one, screen, no_wrap=True)
@@ -132,6 +140,8 @@ def print_lines(lines: Iterable[Line | list[list[str]]]) -> None:
 
 def show_table(table: list[list[str]], screen: Console) -> None:
     """Print a table whose first line is its header; names of columns are not folded."""
+    from isoscope.results.tables import Grid
+
     show_grid(Grid("", table[0], table[1:], [], []), screen, head=str)
 
 
@@ -161,6 +171,8 @@ def show_grid(
     min_width : int
         Least width of a column.
     """
+    from rich.table import Table
+
     for header, rows in fitting(grid, screen.width, min_width):
         table = Table()
         for k, name in enumerate(header):

@@ -19,8 +19,8 @@ from isoscope.data.arrays import (
 from isoscope.data.base import Cloud, CloudGroup
 from isoscope.data.base import OnError as OnError
 from isoscope.data.combine import FileParts, JoinedCloud, check_alike, find_parts, is_pattern
-from isoscope.data.formats.packages import PACKAGES, PREFIX, open_package
-from isoscope.data.formats.registry import Format, opener_of, refuse_column
+from isoscope.data.formats.packages import open_package
+from isoscope.data.formats.registry import FORMATS, PREFIX, VECTORS, opener_of, refuse_column
 from isoscope.data.location import Location, first_line, is_postgres, matches, readable
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError, one_of
@@ -70,35 +70,6 @@ def open_all(
     if not good:
         raise failures[0]
     return good, bad
-
-
-def format_of(module: str, name: str, *, marks: bool = False, **how: bool) -> Format:
-    """Name the functions of a format that is read and written, after the usual pattern."""
-    place = f"isoscope.data.formats.{module}"
-    mark = f"{place}:{name}_mark" if marks else ""
-    return Format(f"{place}:open_{name}", f"{place}:write_{name}", mark, **how)
-
-
-ARROW = format_of("arrow", "arrow", marks=True)
-WORD_TEXT = format_of("word_text", "word_text", streamed=True, columns=False)
-FAISS = Format("isoscope.data.formats.faiss.cloud:open_faiss", columns=False)
-
-# What every file ending means. A new format is a file of its own and a line here.
-FORMATS: dict[str, Format] = {
-    ".npy": format_of("npy", "npy"),
-    ".npz": format_of("npz", "npz"),
-    ".safetensors": format_of("safetensors", "safetensors", marks=True),
-    ".parquet": format_of("parquet", "parquet", marks=True),
-    ".arrow": ARROW,
-    ".feather": ARROW,
-    ".txt": WORD_TEXT,
-    ".vec": WORD_TEXT,
-    ".bin": format_of("word2vec", "word2vec", streamed=True, columns=False),
-    ".fvecs": format_of("fvecs", "fvecs", streamed=True, columns=False),
-    ".jsonl": format_of("jsonl", "json_lines", streamed=True),
-    ".faiss": FAISS,
-    ".index": FAISS,
-}
 
 
 def open_cloud(source: Any, column: str | None = None, *, on_error: OnError = "stop") -> CloudGroup:
@@ -180,7 +151,7 @@ def open_location(text: str, column: str | None, on_error: OnError) -> CloudGrou
 
 def open_file(location: Location, column: str | None) -> Cloud:
     """Open one file by its ending."""
-    opener = opener_of(location, FORMATS, [PREFIX + name for name in PACKAGES])
+    opener = opener_of(location, FORMATS, VECTORS)
     named = (column,) if FORMATS[location.ending].columns else ()
     if not named:
         refuse_column(str(location), column)

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from isoscope.data.arrays import at_least_single, norms, unit_tolerance, zero_rows
 from isoscope.data.base import STORED_AS, Batch, Cloud, Labels, total_rows, widen_bfloat16
 from isoscope.data.combine import is_pattern
-from isoscope.data.formats.packages import PREFIX
-from isoscope.data.formats.registry import KEY
+from isoscope.data.formats.registry import FORMATS, KEY, PREFIX
 from isoscope.data.location import WILDCARDS, Location, is_postgres, matches, redacted
-from isoscope.data.open import FORMATS, OnError, open_all, open_file, open_location
+from isoscope.data.open import OnError, open_all, open_file, open_location
 from isoscope.data.output import atomic_output, check_target, compressed
 from isoscope.data.selection import finite_rows, label_of
 from isoscope.errors import DataError, UsageError

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from isoscope.data.formats.packages import PREFIX
+from isoscope.data.formats.registry import PREFIX
 from isoscope.errors import UsageError
 from isoscope.models.runtime import first_line, library, quietly
 from isoscope.models.sources import CONFIG, GGUF, is_an_answer, refusal

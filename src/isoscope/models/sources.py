@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isoscope.data.formats.packages import PREFIX, installed_folder
+from isoscope.data.formats.packages import installed_folder
+from isoscope.data.formats.registry import PREFIX
 from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.runtime import first_line, library, quietly
 from isoscope.models.weights.weight_files import places

@@ -16,31 +16,17 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from isoscope.data.output import check_place, write_atomically
+from isoscope.data.output import write_atomically
 from isoscope.errors import DataError, IsoscopeError, UsageError, plain_reason, require
 from isoscope.measures.registry import find_measure
 from isoscope.registry import load
+from isoscope.results.destination import check_ending
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
     import pandas
 
     from isoscope.compute.journal import Journal
-
-
-ENDINGS = (".json", ".md")
-
-
-def check_ending(path: Path) -> None:
-    """Refuse a result file of a kind that is not written."""
-    if path.suffix.lower() not in ENDINGS:
-        raise UsageError(f"{path}: the name of a result must end in {' or '.join(ENDINGS)}")
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a result file that could not be written, before any work is done."""
-    check_ending(path)
-    check_place(path)
 
 
 SCHEMA_VERSION = 2

@@ -19,7 +19,7 @@ from isoscope.corrections.named import NamedCorrection
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import CloudGroup
 from isoscope.data.combine import label_of
-from isoscope.data.open import FORMATS
+from isoscope.data.formats.registry import FORMATS
 from isoscope.data.sampling import TokenSample
 from isoscope.data.selection import RowSelection, count_rows
 from isoscope.data.texts.open import open_texts

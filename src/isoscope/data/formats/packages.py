@@ -15,11 +15,12 @@ import numpy as np
 
 from isoscope.data.base import STORED_AS, Cloud, Labels, LazyLabels
 from isoscope.data.formats.npy import open_npy, write_rows
-from isoscope.data.formats.registry import refuse_column
+from isoscope.data.formats.registry import PACKAGES, PREFIX, refuse_column
 from isoscope.data.formats.safetensors import open_safetensors
 from isoscope.data.formats.word_text import header_line, text_lines
 from isoscope.data.location import Location
 from isoscope.errors import UsageError, unknown_name
+from isoscope.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,15 +30,13 @@ if TYPE_CHECKING:
     from isoscope.data.rewrite import Rewrite
 
 
-PREFIX = "package:"
-
-
 def open_package(source: str, column: str | None) -> Cloud:
     """Open ``package:NAME``."""
     name = source.removeprefix(PREFIX)
     if name not in PACKAGES:
         raise unknown_name("packaged cloud", name, PACKAGES)
-    return PACKAGES[name](column)
+    cloud: Cloud = load(PACKAGES[name])(column)
+    return cloud
 
 
 def installed_folder(module: str, distribution: str) -> Path:
@@ -102,9 +101,6 @@ def parquet_words(path: Path) -> list[str]:
 def text_words(path: Path) -> list[str]:
     """Read a word per line; only a line feed ends a line, as words may hold other separators."""
     return path.read_text("utf-8").removesuffix("\n").split("\n")
-
-
-PACKAGES: dict[str, Callable[[str | None], Cloud]] = {"glove": open_glove, "minilm": open_minilm}
 
 
 def write_packaged_npy(rewrite: Rewrite, file: BinaryIO) -> None:

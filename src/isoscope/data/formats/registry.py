@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ from isoscope.registry import load
 # Under this name files hold a JSON list, an object a correction, in the order of application.
 KEY = "isoscope.corrections"
 
+
+# What packages, addresses, patterns and parts have in their names, and files hardly ever.
+NO_PLAIN_NAME = re.compile(r"^package:|://|[*?\[{]")
 
 # Arrays of a file that a message names.
 SHOWN = 8
@@ -75,10 +79,57 @@ class Format:
     """Whether there may be several arrays in a file, so that the opener takes the name of one."""
 
 
+def format_of(module: str, name: str, *, marks: bool = False, **how: bool) -> Format:
+    """Name the functions of a format that is read and written, after the usual pattern."""
+    place = f"isoscope.data.formats.{module}"
+    mark = f"{place}:{name}_mark" if marks else ""
+    return Format(f"{place}:open_{name}", f"{place}:write_{name}", mark, **how)
+
+
+ARROW = format_of("arrow", "arrow", marks=True)
+WORD_TEXT = format_of("word_text", "word_text", streamed=True, columns=False)
+FAISS = Format("isoscope.data.formats.faiss.cloud:open_faiss", columns=False)
+
+# What every file ending means. A new format is a file of its own and a line here.
+FORMATS: dict[str, Format] = {
+    ".npy": format_of("npy", "npy"),
+    ".npz": format_of("npz", "npz"),
+    ".safetensors": format_of("safetensors", "safetensors", marks=True),
+    ".parquet": format_of("parquet", "parquet", marks=True),
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".txt": WORD_TEXT,
+    ".vec": WORD_TEXT,
+    ".bin": format_of("word2vec", "word2vec", streamed=True, columns=False),
+    ".fvecs": format_of("fvecs", "fvecs", streamed=True, columns=False),
+    ".jsonl": format_of("jsonl", "json_lines", streamed=True),
+    ".faiss": FAISS,
+    ".index": FAISS,
+}
+
+# How the names of packages begin, and what opens the vectors that they hold.
+PREFIX = "package:"
+PACKAGES = {
+    "glove": "isoscope.data.formats.packages:open_glove",
+    "minilm": "isoscope.data.formats.packages:open_minilm",
+}
+
+# Names of vectors that can be opened without a file.
+VECTORS = tuple(PREFIX + name for name in PACKAGES)
+
+
 def opener_of(
     location: Location, formats: Mapping[str, Format], packaged: Iterable[str]
 ) -> Callable[..., Any]:
-    """Return the opener for a file that is there.
+    """Return the opener for a file that is there, with the arguments of ``known_format``."""
+    opener: Callable[..., Any] = load(known_format(location, formats, packaged).opener)
+    return opener
+
+
+def known_format(
+    location: Location, formats: Mapping[str, Format], packaged: Iterable[str]
+) -> Format:
+    """Return the format of a file that is there, by its ending.
 
     Parameters
     ----------
@@ -110,8 +161,16 @@ def opener_of(
             f"{location}: a {location.ending} file is read by seeking in it, which "
             f"{location.compression} does not allow; decompress it first"
         )
-    opener: Callable[..., Any] = load(found.opener)
-    return opener
+    return found
+
+
+def check_source(text: str) -> None:
+    """Refuse a source of vectors that is plainly a file, and none that could be opened.
+
+    Whoever calls a command with the name of a file that is not there need not wait for numpy.
+    """
+    if text and not NO_PLAIN_NAME.search(text):
+        known_format(Location(text), FORMATS, VECTORS)
 
 
 def refuse_column(source: str, column: str | None) -> None:

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from isoscope.data.formats.packages import PREFIX
-from isoscope.data.formats.registry import Format, opener_of
+from isoscope.data.formats.registry import PREFIX, Format, opener_of
 from isoscope.data.location import Location, matches, readable
 from isoscope.data.open import OnError, check_on_error, open_all
 from isoscope.data.texts.base import TextSource

@@ -8,7 +8,7 @@ from pathlib import Path
 import isoscope
 from isoscope.cli import options
 from isoscope.cli.output import give, running
-from isoscope.results.result import check_writable
+from isoscope.results.destination import check_writable
 
 TRIED = "What is tried"
 

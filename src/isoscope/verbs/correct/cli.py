@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,8 +12,10 @@ import isoscope
 from isoscope.cli import options
 from isoscope.cli.output import print_screen, watching
 from isoscope.cli.streams import console, print_facts
-from isoscope.results.screen.blocks import Screen
-from isoscope.verbs.correct.screen import apply_screen, fit_screen
+from isoscope.data.formats.registry import check_source
+
+if TYPE_CHECKING:
+    from isoscope.results.screen.blocks import Screen
 
 FIT_EXAMPLE = """Examples:
 
@@ -126,6 +128,10 @@ class FitOptions(options.Options):
     scale: options.Scale
     running: Running
 
+    def __post_init__(self) -> None:
+        """Refuse a file that is not there, before numpy is imported."""
+        check_source(self.source)
+
 
 @correct_app.command("fit", epilog=FIT_EXAMPLE)
 @options.command
@@ -133,6 +139,8 @@ def fit(given: FitOptions) -> None:
     """Learn a correction from vectors, in one read for most, and write it to a file."""
     with watching(given.running.watch) as report:
         facts = isoscope.fit_correction(**given.arguments(), progress=report).facts
+    from isoscope.verbs.correct.screen import fit_screen
+
     given.printed.give(facts, lambda: fit_screen(facts, given.source))
 
 
@@ -163,6 +171,10 @@ class ApplyOptions(options.Options):
     on_error: options.OnError = "stop"
     running: Running
 
+    def __post_init__(self) -> None:
+        """Refuse a file that is not there, before numpy is imported."""
+        check_source(self.source)
+
 
 @correct_app.command("apply", help=APPLY_HELP, epilog=APPLY_EXAMPLE)
 @options.command
@@ -170,6 +182,8 @@ def apply(given: ApplyOptions) -> None:
     """Correct every vector of a file, in a new file of the same kind."""
     with watching(given.running.watch) as report:
         applied = isoscope.apply_correction(**given.arguments(), progress=report)
+    from isoscope.verbs.correct.screen import apply_screen
+
     given.printed.give(applied.facts(), lambda: apply_screen(applied, given.correction))
 
 
@@ -185,6 +199,10 @@ class RefreshOptions(options.Options):
     scale: options.Scale
     running: Running
 
+    def __post_init__(self) -> None:
+        """Refuse a file that is not there, before numpy is imported."""
+        check_source(self.source)
+
 
 @correct_app.command("refresh", help=REFRESH_HELP, epilog=REFRESH_EXAMPLE)
 @options.command
@@ -192,4 +210,6 @@ def refresh(given: RefreshOptions) -> None:
     """Take new vectors into a correction."""
     with watching(given.running.watch) as report:
         facts = isoscope.refresh_correction(**given.arguments(), progress=report).facts
+    from isoscope.verbs.correct.screen import fit_screen
+
     given.printed.give(facts, lambda: fit_screen(facts, given.source))

@@ -8,6 +8,7 @@ from pathlib import Path
 import isoscope
 from isoscope.cli import options
 from isoscope.cli.output import give, running
+from isoscope.data.formats.registry import check_source
 
 ROWS = "The rows"
 KEEPING = "What is kept"
@@ -81,6 +82,12 @@ class DiffOptions(options.Options):
     output: options.Output
     watch: options.Watch
     debug: options.Debug = False
+
+    def __post_init__(self) -> None:
+        """Refuse a file that is not there, before numpy is imported."""
+        if self.text is None:
+            check_source(self.a)
+            check_source(self.b)
 
 
 @options.command

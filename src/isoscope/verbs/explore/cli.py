@@ -12,6 +12,7 @@ from isoscope.cli.deadline import deadline
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.streams import plain_warnings
 from isoscope.compute.memory import limited
+from isoscope.data.formats.registry import check_source
 
 EXAMPLES = """Examples:
 
@@ -51,6 +52,11 @@ class ExploreOptions(options.Options):
     open_browser: bool = options.flag("Open the page in a browser.", "--open")
     limits: options.Limits
     debug: options.Debug = False
+
+    def __post_init__(self) -> None:
+        """Refuse a file that is not there, before numpy is imported."""
+        if self.text is None:
+            check_source(self.source)
 
 
 @options.command

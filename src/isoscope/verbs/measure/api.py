@@ -27,9 +27,10 @@ from isoscope.measures.registry import choose_measures
 from isoscope.measures.space import known
 from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE, check_width
 from isoscope.registry import load
+from isoscope.results.destination import check_writable
 from isoscope.results.fields import RANDOM_SAMPLE
 from isoscope.results.merge import beside, skipped_count, skipped_shards
-from isoscope.results.result import Result, Row, Table, check_writable, versions
+from isoscope.results.result import Result, Row, Table, versions
 from isoscope.results.spaces import add
 from isoscope.verbs.measure.preliminary import Provisional
 from isoscope.verbs.measure.scatter import scatter_tables

@@ -1,14 +1,8 @@
-"""``isoscope measure``: how evenly a cloud of vectors fills its space.
-
-With ``--fail-if`` a measurement is a gate in a build.
-"""
+"""``isoscope measure``: how evenly a cloud of vectors fills its space."""
 
 from __future__ import annotations
 
-import operator
-import re
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +12,10 @@ import typer
 
 import isoscope
 from isoscope.cli import options
+from isoscope.cli.contents import check_corrections, check_measures
 from isoscope.cli.output import give, print_screen, running
 from isoscope.cli.streams import error_console
-from isoscope.corrections.registry import parse_corrections
-from isoscope.errors import DataError, UsageError
-from isoscope.measures.registry import default_measures, find_measure
-from isoscope.results.kinds import screen_of
-from isoscope.wording import listed
+from isoscope.data.formats.registry import check_source
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,10 +113,19 @@ class MeasureOptions(options.Options):
     watch: options.Watch
     debug: options.Debug = False
 
+    def __post_init__(self) -> None:
+        """Refuse names of what does not exist, before numpy is imported."""
+        check_measures(self.measures)
+        check_corrections(self.corrections)
+        check_source(self.cloud)
+
 
 @options.command
 def measure_command(given: MeasureOptions) -> None:
     """Measure how evenly a cloud of vectors fills its space, and what corrections would change."""
+    # Which needs numpy, and the help does not.
+    from isoscope.verbs.measure.gates import read_gates, with_gates
+
     gates = read_gates(given.gates.fail_if or [], given.corrections)
     asked = given.arguments() | {"measures": with_gates(given.measures, gates)}
     screen = error_console()
@@ -148,87 +148,9 @@ def measure_command(given: MeasureOptions) -> None:
 
 def show_provisional(screen: Console, result: isoscope.Result) -> None:
     """Print what a sample says while the whole is still read: the diagnosis without its numbers."""
+    from isoscope.results.kinds import screen_of
+
     screen.print("Provisional, from a random sample; the full answer follows.", style="bold")
     found = screen_of(result)
     if found is not None:
         print_screen(replace(found, body=[], facts=[]), screen)
-
-
-OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-PATTERN = re.compile(
-    r"\s*([A-Za-z0-9_]+)(/\d+%)?\s*(?:@\s*([^<>=\s][^<>]*?))?\s*(>=|<=|>|<)\s*(\S+)\s*"
-)
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A condition that fails the run when it is true."""
-
-    text: str
-    measure: str
-    correction: str
-    operator: str
-    bound: float
-
-    def tripped_by(self, result: isoscope.Result) -> list[str]:
-        """Return a line for every cloud for which the condition is true."""
-        lines = []
-        if not any(row.measure == self.measure for row in result.rows):
-            raise UsageError(f"--fail-if {self.text!r}: {self.measure} is not one number")
-        for row in result.rows:
-            if (row.measure, row.correction) != (self.measure, self.correction):
-                continue
-            if row.value is None:
-                raise DataError(f"--fail-if {self.text!r} cannot be judged: {row.note}")
-            if OPERATORS[self.operator](row.value, self.bound):
-                where = " ".join(word for word in (row.subject, row.part) if word)
-                lines.append(
-                    f"{where}: {self.measure} ({self.correction}) is {row.value:.6g}, "
-                    f"which is {self.operator} {self.bound:g}"
-                )
-        return lines
-
-
-def read_gates(texts: Sequence[str], corrections: str) -> list[Gate]:
-    """Read conditions; one on a space that is not measured is refused."""
-    gates = [parse_gate(text) for text in texts]
-    spaces = [correction.text for correction in parse_corrections(listed(corrections, ()))]
-    for gate in gates:
-        if gate.correction not in spaces:
-            raise UsageError(
-                f"--fail-if {gate.text!r} looks at {gate.correction}, which is not measured; "
-                f"--corrections has {', '.join(spaces)}"
-            )
-    return gates
-
-
-def with_gates(measures: str | None, gates: Sequence[Gate]) -> list[str]:
-    """Return the names of the measures that are asked for, and of those that conditions need."""
-    names = listed(measures, [item.name for item in default_measures()])
-    return names + [gate.measure.split("/")[0] for gate in gates]
-
-
-def parse_gate(text: str) -> Gate:
-    """Take ``mean_cosine>0.6`` or ``mean_cosine@center>0.1`` apart."""
-    match = PATTERN.fullmatch(text)
-    bound = None
-    if match:
-        try:
-            bound = float(match[5])
-        except ValueError:
-            bound = None
-    if match is None or bound is None or bound != bound:
-        raise UsageError(
-            f"--fail-if {text!r}: write MEASURE[@CORRECTION], one of > >= < <=, and a number, "
-            "for example 'mean_cosine>0.6' or 'mean_cosine@center>0.1'"
-        )
-    measure = find_measure(match[1])
-    if measure.table:
-        raise UsageError(f"--fail-if {text!r}: {measure.name} is a table, not a number")
-    name = measure.name + (match[2] or "")
-    return Gate(text, name, (match[3] or "none").strip(), match[4], bound)

@@ -22,10 +22,11 @@ from isoscope.models.checkpoints import Every, Training, find_training, holds_ch
 from isoscope.models.model import Model, open_model
 from isoscope.models.runtime import library
 from isoscope.progress import Progress
+from isoscope.results.destination import check_writable
 from isoscope.results.fields import PROFILE
 from isoscope.results.merge import joined, skipped_count, skipped_shards
 from isoscope.results.model_rows import model_header
-from isoscope.results.result import Result, check_writable, keep_result, kept_result
+from isoscope.results.result import Result, keep_result, kept_result
 from isoscope.verbs.profile.checkpoint_series import profile_over_training
 from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun, flag_moved, layer_rows
 from isoscope.verbs.profile.matrices import weights_profile

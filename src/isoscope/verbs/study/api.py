@@ -13,9 +13,10 @@ from isoscope.data.location import redacted
 from isoscope.data.output import write_atomically
 from isoscope.errors import IsoscopeError, UsageError
 from isoscope.models.model import MODELS
+from isoscope.results.destination import check_ending
 from isoscope.results.fields import REMARKS, SETTINGS
 from isoscope.results.merge import joined_without_verdicts
-from isoscope.results.result import SCHEMA_VERSION, Result, Row, check_ending
+from isoscope.results.result import SCHEMA_VERSION, Result, Row
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.study.inputs import (
     SPARE,

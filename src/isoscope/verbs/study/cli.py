@@ -18,7 +18,7 @@ from isoscope.cli.output import draw, print_lines, print_screen, watching
 from isoscope.cli.streams import command_line, console, error_console, print_facts, print_text
 from isoscope.data.output import write_atomically
 from isoscope.errors import UsageError
-from isoscope.results.result import ENDINGS, check_writable
+from isoscope.results.destination import ENDINGS, check_writable
 
 # Where studies are looked for, and several are kept, unless a user says otherwise.
 USUAL = "studies"

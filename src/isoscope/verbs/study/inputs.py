@@ -28,9 +28,9 @@ import numpy as np
 from isoscope.compute.stats.estimates import pearson
 from isoscope.compute.stats.trends import permuted_p, together_p
 from isoscope.data.arrays import ArrayCloud
-from isoscope.data.formats.packages import PACKAGES, PREFIX
+from isoscope.data.formats.registry import FORMATS, PACKAGES, PREFIX
 from isoscope.data.location import Location
-from isoscope.data.open import FORMATS, open_cloud
+from isoscope.data.open import open_cloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.texts.open import open_texts
 from isoscope.data.texts.readers import MadeTexts

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.execution import LOCAL
-from isoscope.data.formats.packages import PREFIX
+from isoscope.data.formats.registry import PREFIX
 from isoscope.errors import UsageError, check_name, unknown_name
 from isoscope.measures.registry import all_measures
 from isoscope.registry import Registry

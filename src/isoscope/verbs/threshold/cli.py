@@ -8,6 +8,7 @@ from pathlib import Path
 import isoscope
 from isoscope.cli import options
 from isoscope.cli.output import give, running
+from isoscope.data.formats.registry import check_source
 from isoscope.errors import UsageError
 
 LABELS = "With labels"
@@ -100,6 +101,11 @@ class ThresholdOptions(options.Options):
     seed: options.Seed = 0
     watch: options.Watch
     debug: options.Debug = False
+
+    def __post_init__(self) -> None:
+        """Refuse a file that is not there, before numpy is imported."""
+        if self.text is None and self.pairs is None:
+            check_source(self.source)
 
 
 @options.command

@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from isoscope.data.formats.packages import PREFIX, installed_folder
+from isoscope.data.formats.packages import installed_folder
+from isoscope.data.formats.registry import PREFIX
 from isoscope.errors import IsoscopeError
 from isoscope.verbs.study.registry import MODULES
 from isoscope.version import __version__

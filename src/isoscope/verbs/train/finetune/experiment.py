@@ -20,8 +20,9 @@ from isoscope.compute.journal import Journal, journal_beside, journal_while, ref
 from isoscope.errors import UsageError, at_least
 from isoscope.models.model import Model, open_model
 from isoscope.progress import Progress
+from isoscope.results.destination import check_writable
 from isoscope.results.fields import REMARKS, SETTINGS
-from isoscope.results.result import Result, check_writable
+from isoscope.results.result import Result
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.train.finetune import generation, label_tasks
 from isoscope.verbs.train.finetune.generation import is_pair_task

@@ -27,8 +27,9 @@ from isoscope.models.layers import LayerClouds
 from isoscope.models.model import Model, open_model
 from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.progress import Progress
+from isoscope.results.destination import check_writable
 from isoscope.results.fields import FREEDOM, UNCORRECTED, UNIT
-from isoscope.results.result import Result, Row, check_writable
+from isoscope.results.result import Result, Row
 from isoscope.verbs.measure import api as measuring
 from isoscope.verbs.train import names
 from isoscope.verbs.train.needs import announced, plan_need
