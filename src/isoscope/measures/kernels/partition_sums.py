@@ -60,18 +60,24 @@ class Split:
 def cheapest_split(exponents: Doubles, dtype: np.dtype[Any]) -> Split:
     """Choose how to sum from the largest |exponent| of each family (rows) in each direction."""
     families, width = exponents.shape
-    # The largest from a direction on. NaN stays NaN, and counts as large.
-    rest = np.maximum.accumulate(exponents[:, ::-1], axis=1)[:, ::-1]
-    best, least = Split(0, (width,) * families), EXPONENTIAL * families * width
-    for order in ORDERS:
-        starts = np.count_nonzero(~(rest <= largest_exponent(order, dtype)), axis=1)
-        cost = EXPONENTIAL * starts.sum() + (order + DIVISION) * (width - starts.min())
-        if cost < least:
-            best, least = Split(order, tuple(starts.tolist())), cost
-    return best
+    # The largest from a direction on: a row rises, and NaN, which counts as large, is at its end.
+    rest = np.maximum.accumulate(exponents[:, ::-1], axis=1)
+    limits = largest_exponents(dtype)
+    starts = width - np.array([np.searchsorted(one, limits, side="right") for one in rest])
+    orders = np.array(ORDERS) + DIVISION
+    costs = EXPONENTIAL * starts.sum(axis=0) + orders * (width - starts.min(axis=0))
+    best = int(costs.argmin())
+    if costs[best] >= EXPONENTIAL * families * width:
+        return Split(0, (width,) * families)
+    return Split(ORDERS[best], tuple(starts[:, best].tolist()))
 
 
 @cache
+def largest_exponents(dtype: np.dtype[Any]) -> Doubles:
+    """Return up to which |a| the series of each order is exact enough."""
+    return np.array([largest_exponent(order, dtype) for order in ORDERS])
+
+
 def largest_exponent(order: int, dtype: np.dtype[Any]) -> float:
     """Return up to which |a| the rest of the series of an order is below a tenth of a rounding.
 
