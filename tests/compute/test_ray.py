@@ -177,6 +177,45 @@ def test_a_cluster_is_joined_and_deaths_leave_no_trace_in_the_output(
     assert turns(tmp_path, "shard 1") == 2
 
 
+AGENT_KILLED = """
+import sys
+import psutil
+from faults_for_tests import Numbered, Slow
+from isoscope.compute.execution import open_pool
+from isoscope.compute.pool import no_tick
+from isoscope.errors import DataError
+
+with open_pool("ray", 1) as pool:
+    found = pool.run(Slow(sys.argv[1]), [(0, Numbered(0)), (1, Numbered(1))], no_tick)
+    print(next(found))
+    for process in psutil.Process().children(recursive=True):
+        if process.name() == "raylet":
+            process.kill()
+    try:
+        next(found)
+    except DataError as error:
+        print(error)
+"""
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_an_agent_that_is_killed_is_one_line(tmp_path: Path) -> None:
+    """Ray itself would end the process of the driver, without a word and with its files open."""
+    ended = subprocess.run(
+        [sys.executable, "-c", AGENT_KILLED, tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment(),
+    )
+    assert ended.stdout.splitlines() == [
+        "(0, None)",
+        "Ray's own process on this machine, the raylet, was killed, and all workers with it; there "
+        "may be too little memory",
+    ]
+
+
 def test_more_workers_than_the_cluster_has_cores(ray_cluster: str) -> None:
     del ray_cluster
     with pytest.raises(UsageError, match="--workers 5 needs as many cores, and this Ray has 4; "):

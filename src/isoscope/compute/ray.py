@@ -27,6 +27,9 @@ from isoscope.version import __version__
 # How often a call is repeated whose worker died: more are no accident, but the call's doing.
 RETRIES = 20
 
+# Seconds between two looks at whether Ray itself still runs.
+LOOK = 1.0
+
 # Seconds within which a cluster takes a call.
 PATIENCE = 5.0
 
@@ -80,7 +83,8 @@ class RayActors:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for actor in self._actors:
+        # Where the agent died the actors ended with it, and Ray ends a process that still asks it.
+        for actor in () if self._agent_died() else self._actors:
             self._ray.kill(actor)
         self._leave()
 
@@ -88,6 +92,27 @@ class RayActors:
         if self._ours:
             self._ray.shutdown()
             print_deaths(self._ray, True)
+
+    def _agent_died(self) -> bool:
+        """Whether the agent of our own Ray, the raylet, has ended; that of a cluster is not ours."""
+        node = self._ray._private.worker._global_node
+        started = node.all_processes.get("raylet", ()) if self._ours and node is not None else ()
+        return any(one.process.poll() is not None for one in started)
+
+    def _next(self, pool: Any) -> tuple[int, Any]:
+        """Return what is done next, or raise where Ray has ended: it would end this process too."""
+        while True:
+            if self._agent_died():
+                raise DataError(
+                    "Ray's own process on this machine, the raylet, was killed, and all workers "
+                    "with it; there may be too little memory"
+                )
+            try:
+                found: tuple[int, Any] = pool.get_next_unordered(timeout=LOOK)
+                return found
+            except TimeoutError as error:
+                if isinstance(error, self._ray.exceptions.RayTaskError):  # raised by the work
+                    raise
 
     def run(
         self, work: Work[Shard, Value], shards: Sequence[tuple[int, Shard]], tick: Tick
@@ -112,7 +137,7 @@ class RayActors:
             pool.submit(begin, item)
         while pool.has_next():
             try:
-                number, found = pool.get_next_unordered()
+                number, found = self._next(pool)
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from error
             except ray.exceptions.RayError as error:
