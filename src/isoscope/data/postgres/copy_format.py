@@ -21,7 +21,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.errors import DataError
+from isoscope.errors import DataError, cut
 
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 
@@ -211,6 +211,7 @@ class RowFormat:
             ids, starts, lengths = self._walk(data)
         except struct.error as error:
             raise cut_off(where) from error
+        self._check_ids(ids, first_row, where)
         value = self.vector.value(self.width)
         at, sizes = np.array(starts, np.int64), np.array(lengths, np.int64)
         present = sizes != NULL
@@ -230,9 +231,21 @@ class RowFormat:
             except struct.error as error:  # too short even for the number of dimensions
                 raise cut_off(where) from error
             raw = ids[row] if self.id is not None else None
-            name = f" (id {self.id.label(raw)!r})" if self.id is not None and raw else ""
+            name = f" (id {cut(repr(self.id.label(raw)))})" if self.id is not None and raw else ""
             raise DataError(f"{where}: row {first_row + row}{name} {fault}")
         return Decoded(None if self.id is None else ids, vectors)
+
+    def _check_ids(self, ids: Sequence[bytes | None], first_row: int, where: str) -> None:
+        """Refuse an id that is longer or shorter than its type is."""
+        if self.id is None or self.id.raw is None:
+            return
+        expected = self.id.raw.itemsize
+        for row, raw in enumerate(ids):
+            if raw is not None and len(raw) != expected:
+                raise DataError(
+                    f"{where}: row {first_row + row} has an id of {len(raw)} bytes, and its type "
+                    f"has {expected}"
+                )
 
     def _walk(self, data: bytes) -> tuple[list[bytes | None], list[int], list[int]]:
         """Return the ids, and where the vectors start and how long they are."""
