@@ -94,7 +94,7 @@ class RayActors:
             print_deaths(self._ray, True)
 
     def _agent_died(self) -> bool:
-        """Whether the agent of our own Ray, the raylet, has ended; that of a cluster is not ours."""
+        """Whether the agent of our own Ray, the raylet, has ended; a cluster has its own."""
         node = self._ray._private.worker._global_node
         started = node.all_processes.get("raylet", ()) if self._ours and node is not None else ()
         return any(one.process.poll() is not None for one in started)
