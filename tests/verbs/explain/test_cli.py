@@ -40,7 +40,9 @@ def test_an_explanation_for_a_person(
     )  # fmt: skip
     assert finished.code == 0, finished.error
     assert finished.out.startswith("tiny-bert · explain · 2 topics")
-    assert out.read_text("utf-8").count("Verdict") == 2
+    assert (
+        out.read_text("utf-8").count("Verdict") == 3
+    )  # of both topics, and on what contributes most
 
 
 def test_an_explanation_as_json(run: Run, tiny_model: Callable[[str], Path], texts: Path) -> None:

@@ -30,7 +30,7 @@ def as_result(found: dict[str, Explanation], **extra: Any) -> Result:
             for name, one in found.items()
         ],
         command="isoscope explain package:minilm --text texts.txt",
-        extra={"kind": "explanation", "remarks": ["senses is left out: it needs SemCor"], **extra},
+        extra={"kind": "explanation", "remarks": ["Senses is left out: it needs SemCor"], **extra},
     )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def test_the_contribution_comes_first_with_its_size() -> None:
     assert text.index("outlier dimensions") < text.index("Also: position matters.")
     assert "Not found: clusters matters." in text
     assert any(line.split()[-3:] == ["as", "it", "is"] for line in lines)
-    assert "senses is left out: it needs SemCor." in text
+    assert "Senses is left out: it needs SemCor." in text
     assert "the other topics say what vectors go with" in text
     drawn = [line for line in lines if "▁" in line]
     assert len(drawn) == 2

@@ -20,8 +20,16 @@ from isoscope.results.fields import KIND, REMARKS, TITLE, TOPIC
 from isoscope.results.result import Result, Row, Table, versions
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.explain.names import BRIEF, FIGURES
+from isoscope.verbs.explain.ranking import COMPARABLE, Ranking, rank_causes, reasons
 from isoscope.verbs.explain.text import EXPLANATION
-from isoscope.verbs.explain.topics.base import CORRECTION, MOST_TOKENS, Explanation, Question, Topic
+from isoscope.verbs.explain.topics.base import (
+    CORRECTION,
+    FEWEST_TOKENS,
+    MOST_TOKENS,
+    Explanation,
+    Question,
+    Topic,
+)
 from isoscope.verbs.explain.topics.clusters import CLUSTERS
 from isoscope.verbs.explain.topics.drift import DRIFT
 from isoscope.verbs.explain.topics.frequency import (
@@ -48,7 +56,7 @@ from isoscope.verbs.explain.topics.verb_occurrences import semcor_verbs
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from isoscope.progress import Progress
 
@@ -156,7 +164,9 @@ def explain(
     -------
     Result
         Rows and tables with a field ``topic``, and a verdict per topic: ``found`` says whether it
-        explains anything, ``brief`` what, and ``figures`` has the numbers that carry it.
+        explains anything, ``brief`` what, and ``figures`` has the numbers that carry it. Of
+        several topics the first verdict ranks the causes by their ``contribution`` to the
+        unevenness of the chosen layer.
 
     Examples
     --------
@@ -201,8 +211,17 @@ def explain(
                     BRIEF: found.brief, FIGURES: [one.to_dict() for one in found.figures],
                 }
             )  # fmt: skip
-    if not verdicts:
-        raise UsageError(f"no topic can be answered; {left_out[0]}")
+        if not verdicts:
+            raise UsageError(f"no topic can be answered; {left_out[0]}")
+        answered = [str(verdict[TOPIC]) for verdict in verdicts]
+        ranking = ranking_of(question, answered)
+        # A single topic has its sentence, and no others to be compared with.
+        if ranking is not None and len(answered) > 1:
+            rows += [replace(row, subject=opened.name) for row in ranking.rows()]
+            verdicts.insert(0, {"subject": opened.name, **ranking.verdict()})
+            left_out += reasons(answered, ranking)
+        elif ranking is not None:
+            rows += [labelled(row, opened.name, TOPICS[answered[0]]) for row in ranking.rows()]
     remarks = [*left_out, *([unstored_head(opened)] if opened.not_stored else [])]
     return Result(
         rows,
@@ -213,6 +232,14 @@ def explain(
         command=command,
         extra={KIND: EXPLANATION, REMARKS: remarks, **provenance_of(opened)},
     )
+
+
+def ranking_of(question: Question, answered: Sequence[str]) -> Ranking | None:
+    """Rank the causes among topics; None where none of them can be compared with this input."""
+    causes = [topic for topic in answered if topic in COMPARABLE]
+    if question.texts is None or not causes or len(question.sample) < FEWEST_TOKENS:
+        return None
+    return rank_causes(question, causes)
 
 
 def subject_of(

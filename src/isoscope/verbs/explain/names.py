@@ -5,6 +5,10 @@ from __future__ import annotations
 # Fields of the verdict on a topic: the finding as a clause, and the numbers that carry it.
 BRIEF, FIGURES = "brief", "figures"
 
+# Of two tokens, and the share of it beyond an even space that a cause makes.
+MEAN_SQUARED_COSINE = "mean_squared_cosine"
+CONTRIBUTION = "contribution"
+
 # Change of the mean cosine by setting outlier dimensions to zero.
 CHANGE = "mean_cosine/change"
 

@@ -1,8 +1,7 @@
 """What a terminal shows of an explanation: the cause that contributes most, then the others.
 
-What topics measure cannot be compared with each other: only that of outlier dimensions says how
-much of the mean cosine they make. So it is the one that is said to contribute, where it does; the
-others say what the vectors go with.
+Causes are ranked by what they contribute to the unevenness of one layer. Files of before that was
+measured have no ranking: there only outlier dimensions say how much of the mean cosine they make.
 """
 
 from __future__ import annotations
@@ -14,7 +13,14 @@ from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen
 from isoscope.results.screen.commands import next_step
 from isoscope.results.screen.lines import line_of
 from isoscope.results.tables import grouped
-from isoscope.verbs.explain.names import ACCURACY, BRIEF, CHANGE, FIGURES, SHIFT
+from isoscope.verbs.explain.names import (
+    ACCURACY,
+    BRIEF,
+    CHANGE,
+    CONTRIBUTION,
+    FIGURES,
+    SHIFT,
+)
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -28,6 +34,10 @@ if TYPE_CHECKING:
 CONTRIBUTING = "outliers"
 MEAN_COSINE = "mean_cosine"
 MOST_NUMBERS = 8
+# Shares below the negative of this make a layer more even.
+EVENER = 0.05
+# A mean cosine that is higher by this makes another layer worth a look.
+FAR_MORE = 0.05
 
 AMONG_OTHERS = (
     "Only outliers is measured by what it adds to the mean cosine; the other topics say what "
@@ -38,16 +48,20 @@ AMONG_OTHERS = (
 def explanation_screen(result: Result) -> Screen:
     """Return the screen of an explanation of one topic or of several."""
     verdicts = [one for one in result.verdicts if TOPIC in one]
+    ranking = next((one for one in result.verdicts if CONTRIBUTION in one), None)
     subjects = list(dict.fromkeys(str(one.get("subject")) for one in verdicts))
     alone = len(verdicts) == 1
     about = verdicts[0][TOPIC] if alone else counted(len(verdicts), "topic")
     title = " · ".join([", ".join(subjects), "explain", str(about), *tokens_of(result)])
-    answer = [str(verdicts[0]["sentence"])] if alone else about_topics(verdicts)
-    numbers = figure_table(verdicts)
+    if ranking is not None:
+        answer = [str(ranking["sentence"]), *findings(verdicts, "Found")]
+    else:
+        answer = [str(verdicts[0]["sentence"])] if alone else about_topics(verdicts)
+    numbers = figure_table(result, verdicts, ranking)
     body: list[list[Block]] = [[numbers]] if numbers.rows else []
     if pictures := pictures_of(result, verdicts):
         body.append(pictures)
-    return Screen(title, answer, body, facts_of(result, verdicts))
+    return Screen(title, answer, body, facts_of(result, verdicts, ranking))
 
 
 def tokens_of(result: Result) -> list[str]:
@@ -71,12 +85,16 @@ def about_topics(verdicts: Sequence[Verdict]) -> list[str]:
     elif first is not None:
         answer.append(f"No dimension explains the mean cosine: {clause(first)}.")
     others = [one for one in verdicts if one is not first]
-    found = [clause(one) for one in others if one.get("found")]
-    rest = [clause(one) for one in others if not one.get("found")]
-    start = "Also" if answer else "Found"
+    return [*answer, *findings(others, "Also" if answer else "Found")]
+
+
+def findings(verdicts: Sequence[Verdict], start: str) -> list[str]:
+    """Say what was found and what was not, a clause for every topic."""
+    found = [clause(one) for one in verdicts if one.get("found")]
+    rest = [clause(one) for one in verdicts if not one.get("found")]
     told = [f"{start}: {'; '.join(found)}."] if found else []
     told += [f"Not found: {'; '.join(rest)}."] if rest else []
-    return [*answer, *([" ".join(told)] if told else [])]
+    return [" ".join(told)] if told else []
 
 
 def contribution(verdict: Verdict) -> str:
@@ -96,15 +114,63 @@ def clause(verdict: Verdict) -> str:
     return str(verdict.get(BRIEF) or f"{verdict[TOPIC]} ({verdict.get(TITLE, '')})")
 
 
-def figure_table(verdicts: Sequence[Verdict]) -> Numbers:
+def figure_table(result: Result, verdicts: Sequence[Verdict], ranking: Verdict | None) -> Numbers:
     """Arrange the numbers that carry the findings, with their meaning; of several topics one each.
 
-    Those of topics that found something come first.
+    Contributions come first, then topics that are not ranked, then the others; those that found
+    something before those that did not.
     """
     most = MOST_NUMBERS if len(verdicts) == 1 else 1
-    every = sorted(verdicts, key=lambda one: (one[TOPIC] != CONTRIBUTING, not one.get("found")))
-    body = [figure_cells(figure) for one in every for figure in list(one.get(FIGURES) or [])[:most]]
+    lines = contributions_of(result, verdicts, ranking)
+    ranked = {str(line["cause"]) for line in (ranking or {}).get(CONTRIBUTION, [])}
+    every = sorted(
+        verdicts,
+        key=lambda one: (one[TOPIC] != CONTRIBUTING if ranking is None else one[TOPIC] in ranked,
+                         not one.get("found")),
+    )  # fmt: skip
+    body = [
+        *([] if ranking is None else [cosine_cells(ranking)]),
+        *map(contribution_cells, lines),
+        *(figure_cells(one) for each in every for one in list(each.get(FIGURES) or [])[:most]),
+    ]
     return Numbers(["", "", "compare with"], body[:MOST_NUMBERS], left=frozenset({2}), turn=False)
+
+
+def contributions_of(
+    result: Result, verdicts: Sequence[Verdict], ranking: Verdict | None
+) -> list[Mapping[str, Any]]:
+    """Return what is known of contributions: of several topics the ranking, of one its own."""
+    if ranking is not None:
+        measured = [line for line in ranking[CONTRIBUTION] if line["value"] is not None]
+        return [{"layer": ranking["part"], **line} for line in measured]
+    return [
+        {"layer": row.part, "cause": verdicts[0][TOPIC],
+         "value": row.value, "low": row.low, "high": row.high}
+        for row in result.rows
+        if len(verdicts) == 1 and row.measure == f"{CONTRIBUTION}/{verdicts[0][TOPIC]}"
+        and row.value is not None
+    ]  # fmt: skip
+
+
+def cosine_cells(ranking: Verdict) -> list[str]:
+    """Return the mean squared cosine, beside that of an even space."""
+    meaning = f"mean squared cosine of two tokens, {ranking['part']}"
+    return [meaning, f"{ranking['mean_squared_cosine']:.3f}", f"{ranking['even']:.3f} if even"]
+
+
+def contribution_cells(line: Mapping[str, Any]) -> list[str]:
+    """Return the contribution of a cause, and its interval."""
+    value, low, high = line["value"], line["low"], line["high"]
+    around = "" if low is None else f"interval {percent(low)} to {percent(min(high, 1.0))} %"
+    if high is not None and high < -EVENER:
+        return [f"unevenness of {line['layer']} without {line['cause']}", f"{1 - value:.1f} ×",
+                "1 × as it is"]  # fmt: skip
+    return [f"unevenness of {line['layer']} due to {line['cause']}", f"{percent(value)} %", around]
+
+
+def percent(share: float) -> str:
+    """Write a share in percent, and nothing as 0 on either side."""
+    return f"{round(100 * share) + 0:d}"
 
 
 def figure_cells(figure: Mapping[str, Any]) -> list[str]:
@@ -160,17 +226,37 @@ def without_outliers(rows: Sequence[Row]) -> list[Row]:
     return list(found.values())
 
 
-def facts_of(result: Result, verdicts: Sequence[Verdict]) -> list[Fact]:
+def facts_of(result: Result, verdicts: Sequence[Verdict], ranking: Verdict | None) -> list[Fact]:
     """Say what could not be answered, what the numbers do not say, and what to do next."""
-    facts = [Fact("Note", f"{line}.") for line in map(str, result.extra.get(REMARKS) or [])]
+    remarks = map(str, result.extra.get(REMARKS) or [])
+    facts = [Fact("Note", f"{line[:1].upper()}{line[1:]}.") for line in remarks]
     asked = {str(one[TOPIC]): bool(one.get("found")) for one in verdicts}
-    if CONTRIBUTING in asked and len(asked) > 1:
+    if ranking is None and CONTRIBUTING in asked and len(asked) > 1:
         facts.append(Fact("Note", f"{AMONG_OTHERS}."))
     return [
         *facts,
-        *step_of(result, asked),
+        *(step_of(result, asked) if ranking is None else steps_after(result, ranking)),
         Fact("More", "--details  all numbers and notes     --html FILE  a page"),
     ]
+
+
+def steps_after(result: Result, ranking: Verdict) -> list[Fact]:
+    """Return the command to run after a ranking: another layer, or the largest cause by itself."""
+    cosines = {
+        row.part: row.value
+        for row in of_topic(result, CONTRIBUTING)
+        if (row.measure, row.correction) == (MEAN_COSINE, "none") and row.value is not None
+    }
+    first = max(cosines, key=lambda layer: cosines[layer], default=None)
+    here = cosines.get(str(ranking["part"]))
+    if first is not None and here is not None and cosines[first] - here > FAR_MORE:
+        remark = f"the layer with the highest mean cosine, {cosines[first]:.2f}"
+        return [next_step(result, "explain", "--layer", first, remark=remark)]
+    largest = [str(line["cause"]) for line in ranking[CONTRIBUTION] if line["largest"]]
+    if largest:
+        about = f"{largest[0]} in detail"
+        return [next_step(result, "explain", "--topic", largest[0], remark=about)]
+    return [next_step(result, "profile", remark="layer by layer")]
 
 
 def step_of(result: Result, asked: Mapping[str, bool]) -> list[Fact]:
@@ -178,7 +264,7 @@ def step_of(result: Result, asked: Mapping[str, bool]) -> list[Fact]:
     found = [topic for topic, there in asked.items() if there]
     if len(asked) > 1 and found:
         topic = CONTRIBUTING if CONTRIBUTING in found else found[0]
-        return [next_step(result, "explain", "--topic", topic, remark=f"{topic} at length")]
+        return [next_step(result, "explain", "--topic", topic, remark=f"{topic} in detail")]
     if list(asked) == [CONTRIBUTING] and found:
         return [next_step(result, "explain", "--topic", "layernorm,position",
                           remark="where do these dimensions come from?")]  # fmt: skip

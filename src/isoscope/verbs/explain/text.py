@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.results.fields import REMARKS, REVISION, TITLE, TOPIC
 from isoscope.results.numbers import cell
 from isoscope.results.tables import Grid, grouped_notes
+from isoscope.verbs.explain.names import CONTRIBUTION, MEAN_SQUARED_COSINE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +42,8 @@ def explanation_grids(result: Result) -> list[Grid]:
 
 def topic_grids(result: Result, verdict: Mapping[str, Any]) -> list[Grid]:
     """Arrange one topic: a grid for all parts that have the same figures."""
+    if TOPIC not in verdict:
+        return [ranking_grid(result, verdict)]
     rows = [row for row in result.rows if row.extra.get(TOPIC) == verdict[TOPIC]]
     title = f"{verdict['subject']}, {verdict[TOPIC]}: {verdict[TITLE]}"
     grids = [
@@ -50,6 +53,28 @@ def topic_grids(result: Result, verdict: Mapping[str, Any]) -> list[Grid]:
     notes = [*protocols_of(rows), *grouped_notes(rows)]
     last = replace(grids[-1], notes=notes, verdict=[f"Verdict: {verdict['sentence']}"])
     return [*grids[:-1], last]
+
+
+def ranking_grid(result: Result, verdict: Mapping[str, Any]) -> Grid:
+    """Arrange the causes of the unevenness, the largest first."""
+    lines = list(verdict.get(CONTRIBUTION) or [])
+    body = [
+        [str(line["cause"]), *(percentage(line.get(name)) for name in ("value", "low", "high")),
+         percentage(line.get("by_chance")), str(line.get("note") or "")]
+        for line in lines
+    ]  # fmt: skip
+    rows = [row for row in result.rows if row.measure == MEAN_SQUARED_COSINE]
+    said = [f"mean squared cosine of two tokens: {cell(row)} ({row.note})" for row in rows]
+    return Grid(
+        f"{verdict['subject']}, {verdict['part']}: causes of the unevenness",
+        ["cause", "contribution", "low", "high", "largest by chance", "note"],
+        body, [*said, *protocols_of(rows)], [f"Verdict: {verdict['sentence']}"],
+    )  # fmt: skip
+
+
+def percentage(value: float | None) -> str:
+    """Write a share in percent."""
+    return "–" if value is None else f"{100 * value:.1f} %"
 
 
 def protocols_of(rows: Sequence[Row]) -> list[str]:

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isoscope.errors import DataError, MissingError, unknown_name
+from isoscope.models.frequencies import Frequencies, from_text, from_wordfreq, token_counts
 from isoscope.models.token_table import TokenSample, read_tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from isoscope.data.texts.base import TextSource
     from isoscope.models.checkpoints import Training
@@ -110,6 +113,19 @@ class Question:
         if self.texts is None:
             raise MissingError("it needs a text; name one with --text")
         return self.texts
+
+    @cached_property
+    def token_counts(self) -> NDArray[np.int64]:
+        """How often every token of the vocabulary is in the text."""
+        rows = self.model.embedding_cloud("input").rows
+        return token_counts(self.model.tokenizer, self.some_texts, rows)
+
+    @cached_property
+    def token_frequencies(self) -> Frequencies:
+        """How frequent tokens are, in the text or in English."""
+        if self.frequencies == "wordfreq":
+            return from_wordfreq(self.model.tokenizer, len(self.token_counts))
+        return from_text(self.model.tokenizer, self.token_counts, self.some_texts.name)
 
     @cached_property
     def chosen_layer(self) -> str:

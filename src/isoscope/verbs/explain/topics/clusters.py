@@ -312,7 +312,7 @@ def going_with(rows: Sequence[Row]) -> list[Going]:
     """Return with what clusters may go, as far as that is defined."""
     by_measure = {row.measure: row for row in rows}
     found = []
-    share = "share of variance"
+    share = "variance share"
     for what, of, short, measure, least in (
         ("the kind of token", "adjusted mutual information", "mutual information", INFORMATION,
          LEAST_INFORMATION),
@@ -331,7 +331,7 @@ def in_brief(rows: Sequence[Row], layer: str) -> tuple[str, tuple[KeyFigure, ...
     every = going_with(rows)
     found = sorted(every, key=lambda one: (not one.together, -one.value))
     figures = tuple(
-        KeyFigure(f"clusters and {one.what}, {one.short}", one.value, one.dealt,
+        KeyFigure(f"{one.short}, clusters and {one.what}", one.value, one.dealt,
                   "" if one.dealt is None else "at most, at random")
         for one in found
     )  # fmt: skip

@@ -34,9 +34,6 @@ from isoscope.measures.views import NONE
 from isoscope.models.frequencies import (
     Coverage,
     Frequencies,
-    from_text,
-    from_wordfreq,
-    token_counts,
     word_counts,
 )
 from isoscope.models.layer_names import EMBEDDING_MATRIX
@@ -272,17 +269,14 @@ def explain_frequency(question: Question) -> Explanation:
     """Say whether components, lengths and unused tokens go with frequency, and where."""
     model, texts = question.model, question.some_texts
     cloud = model.embedding_cloud("input")
-    counts = token_counts(model.tokenizer, texts, cloud.rows)
-    counted = {"words": word_counts(texts).values(), "tokens": counts.tolist()}
+    counted = {
+        "words": word_counts(texts).values(), "tokens": question.token_counts.tolist()
+    }  # fmt: skip
     found = [
         coverage_rows(Coverage.of(each), texts.name, (FIRST_WORDS,), (HALF,), what)
         for what, each in counted.items()
     ]
-    frequencies = (
-        from_wordfreq(model.tokenizer, len(counts))
-        if question.frequencies == "wordfreq"
-        else from_text(model.tokenizer, counts, texts.name)
-    )
+    frequencies = question.token_frequencies
     rows = [row for some, _ in found for row in some]
     tables = [table for _, table in found]
     # No larger than the network that reads the text.
@@ -325,16 +319,16 @@ def in_brief(rows: Sequence[Row]) -> tuple[str, tuple[KeyFigure, ...]]:
 def meaning_of(row: Row) -> str:
     """Say what a correlation with frequency is, in a line of a table."""
     if row.measure == NORM:
-        return f"correlation of norm and frequency, {short_place(row)}"
+        return f"ρ of norm and frequency, {short_place(row)}"
     if row.measure == WITH_FREQUENCY:
-        return "correlation of frequency and closeness to unused tokens"
+        return "ρ of frequency and nearness of unused tokens"
     number = row.measure.rpartition("_")[2]
-    return f"|r| of component {number} and log frequency, {short_place(row)}"
+    return f"|r| of component {number} and frequency, {short_place(row)}"
 
 
 def short_place(row: Row) -> str:
     """Return where a correlation is, in a line of a table."""
-    return {IN_TEXT: EMBEDDING_MATRIX, EMBEDDING_MATRIX: "whole matrix"}.get(row.part, row.part)
+    return {IN_TEXT: "matrix", EMBEDDING_MATRIX: "whole matrix"}.get(row.part, row.part)
 
 
 def with_frequency(ids: NDArray[np.int64], frequencies: Frequencies) -> NDArray[np.intp]:

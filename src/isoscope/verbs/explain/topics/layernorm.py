@@ -146,7 +146,7 @@ def in_brief(
     counts = tops.at_top.sum(axis=0)
     first = max(dimensions, key=lambda k: int(counts[k]))
     figures = [
-        KeyFigure(f"norms with {first} among the {tops.top} largest gains or biases",
+        KeyFigure(f"norms where {first} is among the {tops.top} largest",
                   int(counts[first]), tops.norms, "norms in all", ".0f"),
     ]  # fmt: skip
     if tops.hits(dimensions):

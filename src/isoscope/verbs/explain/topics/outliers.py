@@ -268,11 +268,9 @@ def in_brief(found: str | None, layers: Layers) -> tuple[str, tuple[KeyFigure, .
     lead = min(layer.outliers, key=cosine_without)
     where = sum(lead.dimension in one.dimensions for one in layers.values())
     which = list_dimensions(layer.dimensions)
-    plain = ", ".join(map(str, layer.dimensions[:MOST_NAMED]))
-    plain += f" and {more} more" if (more := len(layer.dimensions) - MOST_NAMED) > 0 else ""
     many = "dimensions" if len(layer.outliers) > 1 else "dimension"
     figures = (
-        KeyFigure(f"mean cosine of {name} without {plain}", layer.after, layer.before, "as it is"),
+        KeyFigure(f"mean cosine, {name}, without outliers", layer.after, layer.before, "as it is"),
         KeyFigure(f"layers in which dimension {lead.dimension} stands out", where,
                   len(layers), "layers in all", ".0f"),
     )  # fmt: skip

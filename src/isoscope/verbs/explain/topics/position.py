@@ -147,7 +147,7 @@ def in_brief(
         (task.token_baseline, "from the token alone"),
     )
     figure = KeyFigure(
-        f"accuracy of the position read from {best}",
+        f"accuracy of position, from {best}",
         probes[best].accuracy.value, guess, how,
     )  # fmt: skip
     if not told:

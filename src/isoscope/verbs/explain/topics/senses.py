@@ -295,7 +295,7 @@ def explain_senses(question: Question) -> Explanation:
     scores = found.scores
     relative = scores[NONE][RELATIVE].value
     figure = KeyFigure(
-        "how much further tense moves verbs than sense", relative, 0.0,
+        "tense moves verbs further than sense by", relative, 0.0,
         "if equally", "+.1%",
     )  # fmt: skip
     return Explanation(
