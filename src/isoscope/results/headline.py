@@ -120,7 +120,7 @@ def numbers_of(results: Sequence[Result]) -> list[Number]:
     if claims:
         counts = Counter(claim["outcome"] for claim in claims)
         return [outcome_number(counts, outcomes) for outcomes in COUNTED_OUTCOMES]
-    topics = [one for result in results for one in result.verdicts if TOPIC in one]
+    topics = [one for result in results for one in result.verdicts if one.get(TOPIC)]
     if topics:
         found = [one for one in topics if one.get("found")]
         return [

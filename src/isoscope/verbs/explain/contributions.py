@@ -353,7 +353,7 @@ class Shifts:
 
     def left(self, design: Any, effects: Matrix) -> float:
         """Return the unevenness of what is left."""
-        n, dimension = self.units.shape
+        n, dimension = len(self.units), int(self.units.shape[1])
         crossed = effects.T @ (design.T @ self.units) / n
         moment = self.moment - crossed - crossed.T + effects.T @ (design.T @ (design @ effects)) / n
         taken = design @ effects

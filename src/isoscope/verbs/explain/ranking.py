@@ -10,6 +10,7 @@ import numpy as np
 
 from isoscope.measures.views import NONE
 from isoscope.models.structure.norm_layers import norm_weights
+from isoscope.results.fields import TITLE, TOPIC
 from isoscope.results.result import Row
 from isoscope.verbs.explain.contributions import (
     DEALS,
@@ -138,6 +139,7 @@ class Ranking:
         even = {"even": self.comparison.even}
         return {
             "part": self.layer, "sentence": self.sentence, "found": bool(largest),
+            TOPIC: "", TITLE: "what contributes to the unevenness",
             **about, **even, CONTRIBUTION: lines,
         }  # fmt: skip
 

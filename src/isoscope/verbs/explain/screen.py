@@ -47,7 +47,7 @@ AMONG_OTHERS = (
 
 def explanation_screen(result: Result) -> Screen:
     """Return the screen of an explanation of one topic or of several."""
-    verdicts = [one for one in result.verdicts if TOPIC in one]
+    verdicts = [one for one in result.verdicts if one.get(TOPIC)]
     ranking = next((one for one in result.verdicts if CONTRIBUTION in one), None)
     subjects = list(dict.fromkeys(str(one.get("subject")) for one in verdicts))
     alone = len(verdicts) == 1

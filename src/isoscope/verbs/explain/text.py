@@ -42,7 +42,7 @@ def explanation_grids(result: Result) -> list[Grid]:
 
 def topic_grids(result: Result, verdict: Mapping[str, Any]) -> list[Grid]:
     """Arrange one topic: a grid for all parts that have the same figures."""
-    if TOPIC not in verdict:
+    if not verdict[TOPIC]:
         return [ranking_grid(result, verdict)]
     rows = [row for row in result.rows if row.extra.get(TOPIC) == verdict[TOPIC]]
     title = f"{verdict['subject']}, {verdict[TOPIC]}: {verdict[TITLE]}"
@@ -66,7 +66,7 @@ def ranking_grid(result: Result, verdict: Mapping[str, Any]) -> Grid:
     rows = [row for row in result.rows if row.measure == MEAN_SQUARED_COSINE]
     said = [f"mean squared cosine of two tokens: {cell(row)} ({row.note})" for row in rows]
     return Grid(
-        f"{verdict['subject']}, {verdict['part']}: causes of the unevenness",
+        f"{verdict['subject']}, {verdict['part']}: {verdict[TITLE]}",
         ["cause", "contribution", "low", "high", "largest by chance", "note"],
         body, [*said, *protocols_of(rows)], [f"Verdict: {verdict['sentence']}"],
     )  # fmt: skip
