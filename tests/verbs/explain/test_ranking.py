@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_the_first_cause_and_then_the_others_are_named() -> None:
     assert said == (
         "Of two causes, position in the text contributes most to the unevenness of the embedding: "
         "removing what goes with it lowers it by 30 % (95 % interval: 28 to 32 %). The gains and "
-        "biases of its norm make the layer more even: without them it would be 1.5 times as "
+        "biases of the norm make the layer more even: without them it would be 1.5 times as "
         "uneven. No single one of them makes half of it."
     )
     alone = sentence_of("block 5", compared(outliers=0.7, position="the texts are too short"))
@@ -82,6 +83,23 @@ def test_no_first_cause_is_named_where_it_is_not_known() -> None:
     )
     nothing = sentence_of("block 5", compared(position="the texts are too short"))
     assert nothing == "No cause of the unevenness of block 5 could be measured."
+
+
+def test_what_chance_could_make_is_not_called_small() -> None:
+    made = compared(outliers=0.4, layernorm=0.1, position=0.01)
+    outliers = replace(made.contributions[0], by_chance=0.6)
+    made = replace(made, contributions=(outliers, *made.contributions[1:]))
+    assert made.largest == []
+    assert sentence_of("block 5", made) == (
+        "The gains and biases of the norm (10 %) contribute to the unevenness of block 5, but "
+        "which cause contributes most is not known. Outlier dimensions (40 %) contribute no more "
+        "than chance could. Position in the text contributes nothing measurable."
+    )
+    alone = replace(made, contributions=(outliers,))
+    assert sentence_of("block 5", alone) == (
+        "Outlier dimensions cannot be shown to make as much as 5 % of the unevenness of block 5. "
+        "Outlier dimensions (40 %) contribute no more than chance could."
+    )
 
 
 @pytest.fixture

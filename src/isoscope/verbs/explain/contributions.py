@@ -16,10 +16,11 @@ u_i = a_band(i) + m_kind(i) + e_i, fitted by least squares, so that a word that 
 not pass for a position.
 
 **By chance** something is always taken out. So positions are dealt anew among the tokens of each
-kind, vectors of kinds among the frequencies, and as many other dimensions are drawn at random: the
-mean of that is subtracted from the contribution, where it is above 0, and a cause must be above the
-largest of these. An interval takes the influence function of every token, summed over the tokens of
-a text.
+kind, and vectors of kinds among the frequencies: the mean of that is subtracted from the
+contribution, where it is above 0. Some dimensions always have the largest entries of a direction:
+what they contribute where they are as large as in one of a hundred random directions is what chance
+makes. A cause must be above the largest of these. An interval takes the influence function of every
+token, summed over the tokens of a text.
 
 Contributions overlap, where two causes make the same directions, and do not add up to 1.
 
@@ -44,6 +45,7 @@ from isoscope.compute.stats.estimates import (
     quantile,
     standard_error,
 )
+from isoscope.verbs.explain.topics.outliers import share_by_chance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -111,7 +113,7 @@ class Contribution:
     score : Score
         The share of the unevenness; its items are texts. Without a value, its note says why.
     by_chance : float, optional
-        The largest share of deals at random, less their mean.
+        What chance makes at most, less what was subtracted.
     """
 
     cause: str
@@ -122,9 +124,14 @@ class Contribution:
     def found(self) -> bool:
         """Whether the cause contributes, by more than chance makes it."""
         value, low = self.score.value, self.score.low
-        if value is None or low is None or value < LEAST or low <= 0:
+        if value is None or low is None or not self.large or low <= 0:
             return False
         return self.by_chance is None or value > self.by_chance
+
+    @property
+    def large(self) -> bool:
+        """Whether its share is worth naming, whatever chance makes."""
+        return self.score.value is not None and self.score.value >= LEAST
 
     @property
     def evens_out(self) -> bool:
@@ -168,10 +175,24 @@ class Comparison:
         return [one for one in self.measured if one.found] if self.uneven else []
 
     @property
+    def undecided(self) -> list[Contribution]:
+        """The causes that may contribute, or not: chance could make as much."""
+        return [one for one in self.measured if not one.found and one.large] if self.uneven else []
+
+    @property
     def largest(self) -> list[Contribution]:
-        """The cause that contributes most, with those that do not contribute significantly less."""
+        """The cause that contributes most, with those that do not contribute significantly less.
+
+        None where another one may contribute more.
+        """
         found = self.found
+        if not found or any(one in self.undecided for one in self.before(found[0])):
+            return []
         return [one for one in found if one is found[0] or not self.apart(found[0], one)]
+
+    def before(self, cause: Contribution) -> list[Contribution]:
+        """Return the causes with a larger share than one of them."""
+        return self.measured[: self.measured.index(cause)]
 
     def apart(self, more: Contribution, less: Contribution) -> bool:
         """Whether one cause contributes significantly more than another."""
@@ -216,11 +237,11 @@ def different_pairs(total: float, squares: Vector) -> float:
     return (n * total - float(np.mean(squares**2))) / (n - 1)
 
 
-def of_moment(moment: Matrix, n: int) -> float:
+def of_moment(moment: Matrix, dimension: int, n: int) -> float:
     """Return the unevenness of n rows of nearly one norm from their second moments."""
     trace = float(np.trace(moment))
     total = float(np.vdot(moment, moment)) / trace**2
-    return different_pairs(total, np.ones(n)) - 1 / len(moment)
+    return different_pairs(total, np.ones(n)) - 1 / dimension
 
 
 def compare_causes(tokens: LayerTokens, causes: Iterable[str], seed: int = 0) -> Comparison:
@@ -250,8 +271,9 @@ def compare_causes(tokens: LayerTokens, causes: Iterable[str], seed: int = 0) ->
             found.append(Contribution(cause, Score(None, None, None, int(texts.max()) + 1, taken)))
             continue
         left = unevenness(taken.rows, taken.dimension)
-        # Where chance makes a space less even, nothing is to be subtracted.
-        mean = max(0.0, float(np.mean(taken.dealt))) if taken.dealt else 0.0
+        # What is fitted takes some noise with it; where that makes a space less even, nothing is
+        # to be subtracted.
+        mean = max(0.0, float(np.mean(taken.dealt))) if taken.fitted else 0.0
         share = 1 - left.value / whole.value
         slope = (left.value * whole.influences / whole.value - left.influences) / whole.value
         score = clustered(share - mean, slope, texts)
@@ -304,33 +326,38 @@ class TakenOut:
     dimension : int
         How many dimensions they span at most.
     dealt : sequence of float
-        Contributions when the cause is dealt at random.
+        Contributions that chance makes.
+    fitted : bool
+        Whether what is taken out was fitted to the vectors.
     """
 
     rows: Matrix
     dimension: int
     dealt: Sequence[float] = ()
+    fitted: bool = False
 
 
 def without_outliers(
     tokens: LayerTokens, units: Matrix, random: np.random.Generator
 ) -> TakenOut | str:
     """Leave out the dimensions that stand out."""
+    del random
     dimension, number = units.shape[1], len(tokens.outliers)
     if dimension - number < 2:
         return "fewer than two dimensions are left without the outliers"
     if not number:
         return TakenOut(units, dimension)
-    others = np.delete(np.arange(dimension), np.asarray(tokens.outliers, np.intp))
-    moment = units.T @ units / len(units)
-    whole = of_moment(moment, len(units))
-    dealt = []
-    for _ in range(DEALS if len(others) > number else 0):
-        kept = np.ones(dimension, np.bool_)
-        kept[random.permutation(others)[:number]] = False
-        dealt.append(1 - of_moment(moment[np.ix_(kept, kept)], len(units)) / whole)
     rows = np.delete(units, np.asarray(tokens.outliers, np.intp), axis=1)
-    return TakenOut(rows, dimension - number, dealt)
+    return TakenOut(rows, dimension - number, [at_most_by_chance(number, dimension)])
+
+
+def at_most_by_chance(number: int, dimension: int) -> float:
+    """Return what the largest entries contribute at most where no dimension really stands out.
+
+    Where all unevenness is along one direction at random, its largest entries hold a share s of it,
+    and the second moment along it falls from 1 to (1 − s)².
+    """
+    return 1 - (1 - share_by_chance(number, dimension)) ** 2
 
 
 def without_norm(tokens: LayerTokens, units: Matrix, random: np.random.Generator) -> TakenOut | str:
@@ -390,11 +417,13 @@ def without_frequency(
         drawn = random.permutation(means)
         left = drawn - frequency_effects(frequencies, drawn, middle)
         before, after = (
-            of_moment((rest + one.T @ (counts[:, None] * one)) / len(units), len(units))
+            of_moment(
+                (rest + one.T @ (counts[:, None] * one)) / len(units), units.shape[1], len(units)
+            )
             for one in (drawn, left)
         )
         dealt.append(1 - after / before)
-    return TakenOut(units - effects, units.shape[1], dealt)
+    return TakenOut(units - effects, units.shape[1], dealt, fitted=True)
 
 
 def frequency_effects(frequencies: Vector, means: Matrix, middle: float) -> Matrix:
@@ -435,10 +464,10 @@ def without_position(
         return design, band_effects(of, number, kinds, counts, rows, means)
 
     shifts = Shifts(units, units.T @ units / len(units))
-    whole = of_moment(shifts.moment, len(units))
+    whole = of_moment(shifts.moment, units.shape[1], len(units))
     design, effects = fit(own)
     dealt = [1 - shifts.left(*fit(dealt_within(own, kinds, random))) / whole for _ in range(DEALS)]
-    return TakenOut(units - design @ effects, units.shape[1], dealt)
+    return TakenOut(units - design @ effects, units.shape[1], dealt, fitted=True)
 
 
 def position_bands(positions: Numbers, texts: Numbers) -> Numbers:

@@ -41,7 +41,7 @@ COMPARABLE = (FREQUENCY, POSITION, NORMS, OUTLIERS)
 CALLED = {
     FREQUENCY: "token frequency",
     POSITION: "position in the text",
-    NORMS: "the gains and biases of its norm",
+    NORMS: "the gains and biases of the norm",
     OUTLIERS: "outlier dimensions",
 }
 PLURAL = (NORMS, OUTLIERS)
@@ -115,7 +115,11 @@ class Ranking:
                 Row.of(
                     one.score, "", self.layer, NONE, f"{CONTRIBUTION}/{one.cause}",
                     n=self.tokens, protocol=self.protocol,
-                    extra={"found": one.found, "by_chance": one.by_chance},
+                    extra={
+                        "found": one in self.comparison.found,
+                        "undecided": one in self.comparison.undecided,
+                        "by_chance": one.by_chance,
+                    },
                 )
                 for one in self.comparison.contributions
             ),
@@ -130,6 +134,7 @@ class Ranking:
                 **{name: getattr(one.score, name) for name in ("value", "low", "high", "note")},
                 "by_chance": one.by_chance,
                 "found": self.comparison.uneven and one.found,
+                "undecided": one in self.comparison.undecided,
                 "evens_out": one.evens_out,
                 "largest": one.cause in largest,
             }
@@ -138,7 +143,7 @@ class Ranking:
         about = {"mean_squared_cosine": self.comparison.mean_squared_cosine}
         even = {"even": self.comparison.even}
         return {
-            "part": self.layer, "sentence": self.sentence, "found": bool(largest),
+            "part": self.layer, "sentence": self.sentence, "found": bool(self.comparison.found),
             TOPIC: "", TITLE: "what contributes to the unevenness",
             **about, **even, CONTRIBUTION: lines,
         }  # fmt: skip
@@ -160,8 +165,8 @@ def rank_causes(question: Question, causes: Sequence[str]) -> Ranking:
     source = "" if frequencies is None else f"; frequencies: {frequencies.source}"
     return Ranking(
         layer, comparison,
-        f"{sample.protocol}; share of the mean squared cosine beyond an even space; less the mean "
-        f"of {DEALS} deals at random; intervals by text{source}",
+        f"{sample.protocol}; share of the mean squared cosine beyond an even space; chance: "
+        f"{DEALS} deals, of outliers one direction in a hundred; intervals by text{source}",
         len(sample),
     )  # fmt: skip
 
@@ -228,10 +233,17 @@ def nothing(where: str, found: Comparison) -> str:
 
 def leading(where: str, found: Comparison) -> str:
     """Say which cause contributes most, or which of several may."""
+    if not found.largest:
+        known = and_list([f"{CALLED[one.cause]} ({amount(one)})" for one in found.found])
+        verb = agreed("contribute", found.found)
+        return (
+            f"{capital(known)} {verb} to the unevenness of {where}, but which cause contributes "
+            "most is not known."
+        )
     first, *level = found.largest
     several = len(found.measured) > 1
     if not level:
-        verb = "contribute" if first.cause in PLURAL else "contributes"
+        verb = agreed("contribute", [first])
         start = f"Of {WORDS[len(found.measured)]} causes, " if several else ""
         name = CALLED[first.cause] if several else capital(CALLED[first.cause])
         return (
@@ -249,15 +261,18 @@ def leading(where: str, found: Comparison) -> str:
 def following(found: Comparison) -> list[str]:
     """Name the other causes: those that contribute less, those that do not, and what is left."""
     said = []
-    if less := [one for one in found.found if one not in found.largest]:
+    less = [one for one in found.found if one not in found.largest]
+    if less and found.largest:
         shares = and_list([f"{CALLED[one.cause]} ({amount(one)})" for one in less])
-        verb = "contribute" if len(less) > 1 or less[0].cause in PLURAL else "contributes"
-        said.append(f"{capital(shares)} {verb} less.")
-    rest = [one for one in found.measured if one not in found.found and not one.evens_out]
+        said.append(f"{capital(shares)} {agreed('contribute', less)} less.")
+    if found.undecided:
+        shares = and_list([f"{CALLED[one.cause]} ({amount(one)})" for one in found.undecided])
+        verb = agreed("contribute", found.undecided)
+        said.append(f"{capital(shares)} {verb} no more than chance could.")
+    rest = [one for one in found.measured if not one.large and not one.evens_out]
     if rest and found.found:
         names = and_list([CALLED[one.cause] for one in rest])
-        verb = "contribute" if len(rest) > 1 or rest[0].cause in PLURAL else "contributes"
-        said.append(f"{capital(names)} {verb} nothing measurable.")
+        said.append(f"{capital(names)} {agreed('contribute', rest)} nothing measurable.")
     said += [
         f"{capital(CALLED[one.cause])} {'make' if one.cause in PLURAL else 'makes'} the layer more "
         f"even: without {'them' if one.cause in PLURAL else 'it'} it would be {times(one)} as "
@@ -265,9 +280,15 @@ def following(found: Comparison) -> list[str]:
         for one in found.measured
         if one.evens_out
     ]
-    if found.found and (found.found[0].score.value or 0.0) < HALF:
+    if found.largest and (found.largest[0].score.value or 0.0) < HALF:
         said.append("No single one of them makes half of it.")
     return said
+
+
+def agreed(verb: str, causes: Sequence[Contribution]) -> str:
+    """Return a verb in the number of its subject."""
+    plural = len(causes) > 1 or causes[0].cause in PLURAL
+    return verb if plural else f"{verb}s"
 
 
 def times(one: Contribution) -> str:

@@ -145,7 +145,8 @@ def contributions_of(
         return [{"layer": ranking["part"], **line} for line in measured]
     return [
         {"layer": row.part, "cause": verdicts[0][TOPIC],
-         "value": row.value, "low": row.low, "high": row.high}
+         "value": row.value, "low": row.low, "high": row.high,
+            **row.extra}
         for row in result.rows
         if len(verdicts) == 1 and row.measure == f"{CONTRIBUTION}/{verdicts[0][TOPIC]}"
         and row.value is not None
@@ -165,6 +166,8 @@ def contribution_cells(line: Mapping[str, Any]) -> list[str]:
     if high is not None and high < -EVENER:
         return [f"unevenness of {line['layer']} without {line['cause']}", f"{1 - value:.1f} ×",
                 "1 × as it is"]  # fmt: skip
+    if line.get("undecided"):
+        around = f"up to {percent(line['by_chance'])} % by chance"
     return [f"unevenness of {line['layer']} due to {line['cause']}", f"{percent(value)} %", around]
 
 

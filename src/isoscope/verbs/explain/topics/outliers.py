@@ -210,15 +210,20 @@ def fall_by_chance(clipped: int, width: int) -> float:
     the fall c − c (1 − s) / (1 − s c) is at most (1 − √(1 − s))² / s, whatever c is. The largest
     entry is taken to be as large as in one of a hundred directions.
     """
-    from scipy.special import ndtri
-
     if not clipped:
         return 0.0
+    share = share_by_chance(clipped, width)
+    return float((1 - np.sqrt(1 - share)) ** 2 / share)
+
+
+def share_by_chance(clipped: int, width: int) -> float:
+    """Return the share of a random direction that its largest entries hold at most."""
+    from scipy.special import ndtri
+
     # Sizes of the largest of d normal numbers by their quantiles. With RARE for the first place
     # instead of a half, the largest is as large as in one of a hundred directions.
     places = np.arange(min(clipped, width)) + RARE
-    share = min(float((ndtri(1 - places / (2 * width)) ** 2).sum()) / width, 1.0)
-    return float((1 - np.sqrt(1 - share)) ** 2 / share)
+    return min(float((ndtri(1 - places / (2 * width)) ** 2).sum()) / width, 1.0)
 
 
 # A fall of the mean cosine that matters: below it, vectors with and without the outliers look
@@ -275,7 +280,10 @@ def in_brief(found: str | None, layers: Layers) -> tuple[str, tuple[KeyFigure, .
                   len(layers), "layers in all", ".0f"),
     )  # fmt: skip
     if found is None:
-        return "dimensions that stand out hardly change the mean cosine", figures
+        return (
+            "clipping dimensions that stand out lowers the mean cosine no more than chance could",
+            figures,
+        )
     return f"{many} {which} raise the mean cosine, most in {name}", figures
 
 
