@@ -62,6 +62,8 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/faults.py every
 	$(BIN)/python benchmarks/faults.py postgres
 	$(BIN)/python benchmarks/random_kills.py
+	$(BIN)/python benchmarks/guards_overhead.py
+	$(BIN)/python benchmarks/wide.py
 
 docs: $(VENV)/docs
 	$(BIN)/python -m mkdocs build --strict --quiet

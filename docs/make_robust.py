@@ -172,6 +172,20 @@ def guards_section(guards: Record) -> list[str]:
     ]  # fmt: skip
 
 
+def wide_section(wide: Record) -> list[str]:
+    """Return what a file of few vectors with many dimensions takes."""
+    return [
+        "## Few vectors of many dimensions", "",
+        f"`{wide['command']}` ({wide['date']}, seed {wide['seed']}, {wide['machine']}): `isoscope "
+        f"measure` on {wide['rows']} vectors of {wide['dimensions']:,} dimensions takes "
+        f"**{wide['processor seconds']:g} s** of processor time, "
+        f"{wide['ratio to the small file']:g} times as much as on {wide['rows']} vectors of "
+        f"{wide['small dimensions']} dimensions, and "
+        f"at most **{wide['megabytes']} MB** of resident memory "
+        f"({wide['megabytes of the small file']} MB on the small file).", "",
+    ]  # fmt: skip
+
+
 def defects_section(defects: list[Record]) -> list[str]:
     """Return what was found on the way, and what became of it."""
     fixed = sum(one["fixed"] for one in defects)
@@ -204,6 +218,8 @@ def page(record: Record, stress: Record | None) -> str:
         lines += soak_section(record["soak"])
     if stress:
         lines += stress_section(stress)
+    if record.get("wide"):
+        lines += wide_section(record["wide"])
     if record.get("guards"):
         lines += guards_section(record["guards"])
     return "\n".join(lines).rstrip() + "\n"
