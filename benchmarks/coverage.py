@@ -135,7 +135,7 @@ def main() -> None:
                 if row.low is not None and row.high is not None:
                     given[name] += 1
                     held[name] += bool(row.low <= true[name] <= row.high)
-        print(f"\n{design.name}; {repeats:,} clouds")
+        print(f"\n**{design.name}; {repeats:,} clouds**\n")
         print("| measure | interval given | holds the truth |\n| --- | ---: | ---: |")
         for name in true:
             share = f"{held[name] / given[name]:.1%}" if given[name] else ""

@@ -27,11 +27,12 @@ def page() -> str:
     """Return the page."""
     parts = [
         "# Catalogue",
-        "Made by `python docs/make_catalogue.py` from what is registered; `isoscope list` and "
-        "`isoscope study show` have the same in a terminal.",
+        "<!-- Made by `python docs/make_catalogue.py`. -->",
+        "All measures, corrections, topics and studies of isoscope. In a terminal, `isoscope list "
+        "measures`, `isoscope list corrections` and `isoscope study list` print them.",
         "## Measures",
-        "Those marked * change with the length of the vectors. An arrow says which way is more "
-        "even.",
+        "Measures marked * change with the norm of the vectors. The arrow shows which direction "
+        "is more even.",
         measures(),
         "## Corrections",
         corrections(),

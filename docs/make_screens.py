@@ -98,8 +98,9 @@ def page() -> str:
     """Run all commands and return the page."""
     parts = [
         "# What you see",
-        f"What the commands print at {COLUMNS} columns, from real runs. Made by `python "
-        "docs/make_screens.py`. `--details` prints all numbers, intervals and notes.",
+        "<!-- Made by `python docs/make_screens.py`. -->",
+        f"This page shows what the commands print in a terminal with {COLUMNS} columns, from real "
+        "runs. With `--details` they print all numbers, intervals and notes.",
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

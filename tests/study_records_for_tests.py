@@ -60,7 +60,7 @@ def some_records() -> list[StudyRun]:
     return [a_record("B-T1", isotropy, not_run=failed), a_record("B-F6", norms)]
 
 
-MODEL = re.compile(r"  - (.*?): \*\*(.+?)\*\* ")
+MODEL = re.compile(r"    - (.*?): \*\*(.+?)\*\* ")
 
 
 def verdicts_of_page(page: str) -> dict[tuple[str, str], str]:

@@ -64,16 +64,19 @@ def study_markdown(
 
 
 def claim_items(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return what became of a claim on every model, with figures, as items of a list."""
+    """Return what became of a claim on every model, with figures, as items of a list.
+
+    Items are indented by four blanks: with two, Python-Markdown sees no list within a list.
+    """
     lines = []
     for verdict in verdicts:
         if verdict.outcome == NOT_APPLICABLE:
             continue
         subject = f"{verdict.subject}: " if verdict.subject else ""
-        lines.append(f"  - {subject}**{verdict.outcome}** ({escaped(reason_of(verdict))})")
-        lines += [f"    - {escaped(line)}" for line in case_lines(verdict)]
+        lines.append(f"    - {subject}**{verdict.outcome}** ({escaped(reason_of(verdict))})")
+        lines += [f"        - {escaped(line)}" for line in case_lines(verdict)]
     outside = [f"{one.subject} ({one.reason})" for one in verdicts if one.outcome == NOT_APPLICABLE]
-    return [*lines, *([f"  - not applicable: {', '.join(outside)}"] if outside else [])]
+    return [*lines, *([f"    - not applicable: {', '.join(outside)}"] if outside else [])]
 
 
 def figures(result: Result) -> list[list[str]]:
@@ -243,7 +246,7 @@ def case_line(case: Case) -> str:
     right = f"{other}{case.right} " if case.right else ""
     if case.bounds is not None:
         right = " and ".join(map(figure_number, case.bounds))
-    mark = {True: "", False: ", which is not so", None: ", which is undefined"}[case.true]
+    mark = {True: "", False: " (false)", None: " (undefined)"}[case.true]
     subject = f"{case.subject}: " if case.subject else ""
     return (
         f"{subject}{case.left} {figure_number(case.left_value)} {case.op} {right}"

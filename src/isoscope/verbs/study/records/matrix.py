@@ -142,7 +142,7 @@ def matrix_picture(lines: Sequence[ClaimLine], columns: Sequence[str]) -> str:
             y += LINE
         y += 6
     parts += legend(y + LINE)
-    height = y + 2 * LINE + MARGIN
+    height = y + 3 * LINE + MARGIN
     about = f"{len(lines)} claims by {len(columns)} columns of models, coloured by outcome"
     return "\n".join(
         [
@@ -196,7 +196,7 @@ def legend(y: int) -> list[str]:
         found += cell(x, y - LINE + 5, outcome, flagged=False)
         found.append(text(x + CELL + 4, y, outcome))
         x += CELL + 22 + 7 * len(outcome)
-    return [*found, text(x, y, "* with a flag, see the text")]
+    return [*found, text(MARGIN, y + LINE, "* with a flag, see the text")]
 
 
 def text(x: int, y: int, words: str, style: str = "") -> str:
