@@ -65,8 +65,9 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/guards_overhead.py
 	$(BIN)/python benchmarks/wide.py
 
+# Without --quiet, which would keep --strict from seeing warnings.
 docs: $(VENV)/docs
-	$(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python -m mkdocs build --strict
 
 # Runs every block of the README and the guides as it is printed, and lists those that cannot run here.
 docs-test: $(VENV)/test

@@ -8,10 +8,12 @@ Sides alternate and the best of several rounds counts: machines are noisy.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -19,8 +21,10 @@ import numpy as np
 from sides import ROUNDS, best, cloud, peak_memory, run, write_npy
 
 import isoscope
+from isoscope.compute.threads import cores
 from isoscope.data.base import rows_per_batch
 
+PEERS = Path(__file__).parents[1] / "docs" / "results" / "peers.json"
 SIZE = (100_000, 768)
 PEER_SIZE = (20_000, 384)
 LARGE_FILE = 6 * 10**9
@@ -84,7 +88,10 @@ def scaling() -> None:
 
 
 def peers() -> None:
-    """Other packages, each doing what it is for, on a cloud that they can handle."""
+    """Time other packages, each doing what it is for, on a cloud that they can handle.
+
+    The times are stored; ``docs/make_readme.py`` puts them into the README.
+    """
     from IsoScore.IsoScore import IsoScore
     from sklearn.decomposition import PCA
     from spectralyte import Spectralyte
@@ -108,6 +115,15 @@ def peers() -> None:
     reference = next(iter(times.values()))
     for name, seconds in times.items():
         print(f"  {name:<42} {seconds:8.3f} s  {seconds / reference:7.2f} ×")
+    record = {
+        "date": date.today().isoformat(),
+        "cores": cores(),
+        "rows": PEER_SIZE[0],
+        "dimensions": PEER_SIZE[1],
+        "isoscope": isoscope.__version__,
+        "seconds": {name: round(seconds, 3) for name, seconds in times.items()},
+    }
+    PEERS.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 def top_share(x: np.ndarray) -> float:
