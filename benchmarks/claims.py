@@ -582,24 +582,25 @@ def is_reached(found: dict[str, Any]) -> bool:
     return high <= MOST_WRONG if found["wrong"] else share >= LEAST_FOUND
 
 
-INTRODUCTION = """# How often are verdicts on claims wrong?
+INTRODUCTION = """# How often verdicts on claims are wrong
 
 Command: `python benchmarks/claims.py --draws {draws}`. Machine: two cores, 24 GiB.
 Date: {date}. Draws have the seeds 0, 1, 2 and so on.
 
-Figures are drawn whose truth is known, and claims are judged on them exactly as studies do. Under
-the null, every verdict that decides something is wrong: the two sides are equal, a figure is at its
-threshold or at the end of its range, or there is no trend and no correlation. Such verdicts may be
-5 % of all; the upper end of Wilson's interval of 95 % must be at most {most:.1%}. With a clear
-effect, at least {least:.0%} must be found. A rate that misses this is marked with **!**. Of {count}
-scenarios {reached} are as they should be. The column *draws* has how often each was drawn: those
-that take long have fewer.
+The simulation draws figures whose true values are known, and judges claims on them as studies do.
+The first table has cases without an effect: the two sides are equal, a figure is at its threshold
+or at the end of its range, or there is no trend and no correlation. There, every verdict that
+decides something is wrong. At most 5 % of verdicts may be wrong, and the upper end of Wilson's 95
+% interval must be at most {most:.1%}. The second table has cases with a clear effect, of which at
+least {least:.0%} must be found. A rate that misses its limit is marked with **!**. {reached} of
+{count} scenarios are within the limits. The column *draws* says how often each scenario was
+drawn; slow ones were drawn less often.
 
-Two ways to judge were tried, found wrong too often, and are not used. Wilson's interval of a share
-of 100 items at 0.3 decided in 6.4 % of 4,000 draws; shares of few items are compared by the
-binomial distribution. Fisher's interval of a correlation over 12 models with skewed figures decided
-in 8.3 % of 3,000 draws; models are permuted instead. Blocks are not for quantiles over rows: the
-90 % quantile of 500 rows was wrong in 10 % of 1,000 draws, and no claim is about such a quantile.
+Three methods were wrong too often and are not used. Wilson's interval of a share of 100 items at
+0.3 decided in 6.4 % of 4,000 draws; shares of few items are now compared with the binomial
+distribution. Fisher's interval of a correlation over 12 models with skewed figures decided in 8.3
+% of 3,000 draws; models are now permuted. Blocks do not work for quantiles over rows: the 90 %
+quantile of 500 rows was wrong in 10 % of 1,000 draws. No claim is about such a quantile.
 """
 
 HEADS = {

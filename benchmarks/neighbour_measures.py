@@ -198,14 +198,14 @@ def machine() -> str:
 def page(record: Mapping[str, Any]) -> str:
     """Return the page of a record."""
     lines = [
-        "# How fast neighbours, clusters and single queries are",
+        "# Time of neighbours, clusters and single queries",
         "",
         "```sh",
         "python benchmarks/neighbour_measures.py",
         "```",
         "",
-        "All clouds are made (seed 0): float32, a falling spectrum and a common offset. Sides",
-        "alternate in one run, and the best of several rounds counts.",
+        "All clouds are generated (seed 0): float32, with a falling spectrum and a common offset.",
+        "The methods take turns in one run, and the best of several rounds counts.",
     ]
     for name in PARTS:
         if name in record:
@@ -265,7 +265,7 @@ def clusters_text(part: Mapping[str, Any]) -> list[str]:
 def sampling_text(part: Mapping[str, Any]) -> list[str]:
     """Write what a sample does to the clusters, and so to the measure."""
     lines = [
-        f"## What the sample does to `local_i1`, {SAMPLED[0]:,} × {SAMPLED[1]}",
+        f"## The effect of the sample on `local_i1`, {SAMPLED[0]:,} × {SAMPLED[1]}",
         "",
         "| cloud | clusters found on | log10 of `local_i1` | lowest and highest seed |",
         "| --- | ---: | ---: | ---: |",
@@ -279,8 +279,8 @@ def sampling_text(part: Mapping[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        "Clusters are found on 256 rows for each (5,120 here). All rows are then assigned, centred",
-        "and projected, so that the sample decides where clusters are, and nothing else.",
+        "The clusters are found on 256 rows each (5,120 here). All rows are then assigned, centred",
+        "and projected, so that the sample affects only the centres of the clusters.",
     ]
 
 

@@ -228,13 +228,13 @@ def parts(name: str) -> dict[str, Any]:
 def page(record: dict[str, Any]) -> str:
     """Make the page of all that was measured."""
     lines = [
-        "# What looking at every layer costs",
+        "# Time and memory of `isoscope profile`",
         "",
-        "Made by `python benchmarks/profiling.py page` from what `speed --record` and",
-        "`memory --record` measured. Sentences are those of the State of the Union addresses, cut",
-        f"at {LONGEST} tokens. Sides take turns in one process; the best round counts. Times are",
-        "beside the faster bare forward pass: a plain loop of torch over ready batches, sorted by",
-        "length, in inference mode, with all threads.",
+        "`python benchmarks/profiling.py page` makes this page from the measurements of `speed",
+        "--record` and `memory --record`. The sentences are those of the State of the Union",
+        f"addresses, truncated to {LONGEST} tokens. The methods take turns in one process, and the",
+        "best round counts. Times are compared with the faster bare forward pass: a plain loop of",
+        "torch over ready batches, sorted by length, in inference mode, with all threads.",
     ]
     for entry in record.get("speed", []):
         found = entry["seconds"]
@@ -247,7 +247,7 @@ def page(record: dict[str, Any]) -> str:
             f"{entry['tokens']:,} tokens, {entry['threads']} threads, best of {entry['rounds']}; "
             f"`{entry['command']}`. {entry.get('note', '')}".rstrip(),
             "",
-            "| side | s | beside the bare pass |",
+            "| method | s | compared with the bare pass |",
             "| --- | ---: | ---: |",
         ]
         lines += [f"| {side} | {s:.2f} | {s / floor:.2f} |" for side, s in found.items()]
@@ -256,9 +256,9 @@ def page(record: dict[str, Any]) -> str:
             "",
             f"## Memory: {entry['model']}",
             "",
-            f"{entry['date']}, {entry['machine']}; sentences cut at {entry['longest']} tokens; "
-            f"`{entry['command']}`. Each run is a process of its own; megabytes are its highest "
-            "resident memory; the model's side runs the model alone.",
+            f"{entry['date']}, {entry['machine']}; sentences truncated to {entry['longest']} "
+            f"tokens; `{entry['command']}`. Each run is a process of its own; megabytes are its "
+            "highest resident memory; the model's side runs the model alone.",
             "",
             "| sentences | the model alone | one read | both reads, with context | s |",
             "| ---: | ---: | ---: | ---: | ---: |",

@@ -11,15 +11,15 @@ ENOUGH = 500
 """Draws that every scenario should have."""
 
 HEAD = """\
-# How often are sentences wrong?
+# How often sentences are wrong
 
-`python benchmarks/sentences.py` draws data whose truth is known, runs a verb on them, and counts
-how often it makes a statement that is wrong there. The counts are kept in `sentences.json`, from
+`python benchmarks/sentences.py` draws data for which the truth is known, runs a command on them,
+and counts how often it makes a wrong statement. The counts are kept in `sentences.json`, from
 which this page is written. Draws have the seeds 0, 1, 2 and so on.
 
-*Rate* has a 95 % interval (Wilson's). *Allowed* is 5 % for statements that rest on a test or on an
-interval, and 0 % for those that chance should not decide. A rate is marked with **!** if its whole
-interval lies above what is allowed.
+*Rate* has a 95 % interval (Wilson's). *Allowed* is 5 % for statements that are based on a test or
+an interval, and 0 % for those that do not depend on chance. A rate is marked with **!** if its
+whole interval is above what is allowed.
 """
 
 Kept = dict[str, Any]
