@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from isoscope.typing import Vector
 
 
-# What a measure needs beyond the sums over lengths and unit vectors.
+# What a measure needs beyond the sums over lengths.
 #
-# ``variances`` are those of the dimensions, ``spectrum`` those along the eigenvectors of the
-# covariance, and ``scatter`` stands for the eigenvectors themselves, with the mean and without.
+# ``units`` is the sum over unit vectors, which ``dimensions`` brings too. ``variances`` are those
+# of the dimensions, ``spectrum`` those along the eigenvectors of the covariance, and ``scatter``
+# stands for the eigenvectors themselves, with the mean and without.
 Need = Literal[
-    "mean", "dimensions", "variances", "sample", "large sample", "spectrum", "scatter", "partition",
-    "scaled", "clusters",
+    "units", "mean", "dimensions", "variances", "sample", "large sample", "spectrum", "scatter",
+    "partition", "scaled", "clusters",
 ]  # fmt: skip
 
 # Which way a more evenly filled space moves the measure.

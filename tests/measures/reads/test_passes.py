@@ -12,7 +12,7 @@ from clouds_for_tests import shifted
 
 from isoscope.compute.journal import Journal
 from isoscope.corrections.apply import CorrectedCloud
-from isoscope.corrections.registry import make_correction
+from isoscope.corrections.registry import make_correction, parse_corrections
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.combine import SingleCloud
 from isoscope.data.open import open_cloud
@@ -29,6 +29,8 @@ from isoscope.measures.reads.passes import (
     first_read,
 )
 from isoscope.measures.reads.projections import Exponents, ProjectionPlan
+from isoscope.measures.reads.request import Request
+from isoscope.measures.registry import find_measure
 from isoscope.measures.views import ViewShape
 
 NAMES = ("block 1", "a|b %", "")
@@ -203,3 +205,18 @@ def test_variances_without_the_scatter(offset: float) -> None:
     assert moments.variances[3] < 1e-30
     np.testing.assert_allclose(moments.mean, wide.mean(axis=0), rtol=1e-12)
     assert Moments.from_arrays(moments.to_arrays()).variances is not None
+
+
+def test_unit_vectors_are_only_summed_where_a_measure_needs_them() -> None:
+    cloud = np.random.default_rng(7).standard_normal((300, 6)) + 2
+    with_units, without = (
+        first_read(ArrayCloud(cloud), MomentParts(units=units))["array"].moments
+        for units in (True, False)
+    )
+    assert np.isnan(without.unit_sum).all()
+    assert np.isfinite(with_units.unit_sum).all()
+    assert without.norm_sum == with_units.norm_sum
+    needed = {"mean_norm": False, "effective_rank": False, "mean_cosine": True}
+    for name, units in {**needed, "outlier_dimensions": True}.items():
+        chosen = find_measure(name), parse_corrections(["none"])
+        assert Request((chosen[0],), chosen[1], False, None, 0, None).parts.units == units

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from isoscope.typing import Ids, Vector
 
 
-@register(direction="lower", alias="inter_sim", interval="sums")
+@register(direction="lower", alias="inter_sim", needs=["units"], interval="sums")
 def mean_cosine(space: Space) -> Value:
     """Mean cosine over all pairs of different rows that are not zero.
 

@@ -69,7 +69,9 @@ class NumpyMoments(MomentsKernel):
         # In the precision of the data: a mean cosine needs no more digits than the vectors have.
         # That cannot be said of the scatter, whose small eigenvalues are differences of large
         # numbers.
-        unit_sum = np.asarray(rows.scale.astype(x.dtype) @ x, dtype=np.float64)
+        unit_sum = np.full(x.shape[1], np.nan)
+        if self._parts.units:
+            unit_sum = np.asarray(rows.scale.astype(x.dtype) @ x, dtype=np.float64)
         blocks = None if dealt is None else self._blocks(x, rows, dealt)
         batch = rows.moments(
             self._mean(x, rows.weight), unit_sum, *self._dimensions(x, rows.scale), blocks

@@ -121,7 +121,7 @@ BLOCK_PREFIX = "blocks."
 
 @dataclass(frozen=True)
 class MomentParts:
-    """Which of the dearer sums are wanted; lengths and unit vectors are always summed."""
+    """Which of the dearer sums are wanted; lengths are always summed."""
 
     scatter: bool = True
     dimensions: bool = True
@@ -129,6 +129,8 @@ class MomentParts:
     """Whether the mean is taken, as it is with scatter or variances; otherwise it stays zero."""
     variances: bool = False
     """Whether the squares around the mean are summed for each dimension, where no scatter is."""
+    units: bool = True
+    """Whether unit vectors are summed; a sum that nobody wants is NaN, or there all the same."""
     factored: bool = False
     """Whether the scatter is kept as a factor, for clouds of fewer rows than dimensions."""
 

@@ -148,6 +148,7 @@ class Request:
         return MomentParts(
             scatter=self.needs_scatter,
             dimensions="dimensions" in self.needs,
+            units=bool(self.needs & {"units", "dimensions"}),
             mean="mean" in self.needs,
             variances="variances" in self.needs,
         )
