@@ -67,7 +67,8 @@ import contextlib, io, sys, time
 start = time.perf_counter()
 sys.argv = {arguments!r}
 from isoscope.cli.app import main
-with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+silent = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+with silent[0], silent[1], contextlib.suppress(SystemExit):
     main()
 print(time.perf_counter() - start)
 """
@@ -95,12 +96,21 @@ JOBS = {
     "threshold": (SMALL, "isoscope.threshold(x)"),
     "profile": (TEXTS, "profile('package:minilm', x)"),
 }
-COMMANDS = {"version": ["--version"], "help": ["measure", "--help"]}
+COMMANDS = {
+    "version": ["--version"],
+    "help": ["measure", "--help"],
+    "list": ["list", "measures"],
+    "missing-file": ["measure", "nosuch.npy"],
+}
 
 
 def environment(checkout: Path) -> dict[str, str]:
     """Return the variables with which a process takes its sources from a checkout."""
-    return {**os.environ, "PYTHONPATH": str(checkout / "src"), "PYTHONWARNINGS": "ignore"}
+    found = {**os.environ, "PYTHONPATH": str(checkout / "src"), "PYTHONWARNINGS": "ignore"}
+    # Compiled as an installed package is, whatever this environment says.
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    found["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir()) / "isoscope-guard")
+    return found
 
 
 def seconds_of(name: str, checkout: Path, folder: Path) -> float:
