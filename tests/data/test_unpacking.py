@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pytest
+from pyarrow import feather, parquet
 
 import isoscope
 from isoscope.data import unpacking
@@ -78,6 +79,30 @@ def test_archives(forged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     if not forged:
         monkeypatch.setenv("ISOSCOPE_MAX_RATIO", "2000")
         assert rows_of(path) == ROWS
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_columns(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / f"v.{ending}"
+    rows = 400_000
+    lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(np.ones(rows * 20, "f4")), 20)
+    table = pyarrow.table({"v": lists})
+    if ending == "parquet":
+        parquet.write_table(table, path, compression="zstd")
+    else:
+        feather.write_feather(table, path, compression="zstd")
+    assert rows * 80 > unpacking.COLUMN_RATIO * path.stat().st_size
+    with pytest.raises(DataError, match=f"v.{ending}:v unpacks to more than 1,000 times its size"):
+        rows_of(path)
+    monkeypatch.setenv("ISOSCOPE_MAX_RATIO", "100000")
+    assert rows_of(path) == rows
+
+
+def test_rows_without_a_vector_do_not_count(tmp_path: Path) -> None:
+    lists = pyarrow.array([[1.0, 2.0], *[None] * 200_000], pyarrow.list_(pyarrow.float32(), 2))
+    path = tmp_path / "v.parquet"
+    parquet.write_table(pyarrow.table({"v": lists}), path, compression="zstd")
+    assert rows_of(path) == 200_001
 
 
 def test_other_members_are_not_copied(tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ VARIABLE = "ISOSCOPE_MAX_RATIO"
 
 LARGEST_RATIO = 100
 
+# The same for columns, of which most rows may be null, or one of a few values.
+COLUMN_RATIO = 1_000
+
 # Bytes that a file may unpack to whatever its size is.
 SMALL = 1 << 28
 
@@ -43,10 +46,37 @@ def too_much(where: str, ratio: int) -> DataError:
     )
 
 
-def check_ratio(where: str, unpacked: int, size: Callable[[], int]) -> None:
+def check_ratio(
+    where: str, unpacked: int, size: Callable[[], int], ratio: int = LARGEST_RATIO
+) -> None:
     """Refuse so many bytes that are unpacked of so many, which are asked for only if it is many."""
-    if unpacked > SMALL and unpacked > (ratio := largest_ratio()) * size():
-        raise too_much(where, ratio)
+    if unpacked > SMALL and unpacked > (most := largest_ratio(ratio)) * size():
+        raise too_much(where, most)
+
+
+class Unpacked:
+    """Counts what came out of a file so far.
+
+    Parameters
+    ----------
+    where : str
+        Names the file in messages.
+    size : callable
+        Returns the number of its bytes; called only if much comes out.
+    ratio : int
+        How many times its size may come out, unless the user names another number.
+    """
+
+    def __init__(self, where: str, size: Callable[[], int], ratio: int = LARGEST_RATIO) -> None:
+        self._where, self._size, self._ratio = where, size, ratio
+        self._given, self._next = 0, SMALL
+
+    def add(self, given: int) -> None:
+        """Count some bytes, and refuse the file where they are too many."""
+        self._given += given
+        if self._given > self._next:
+            check_ratio(self._where, self._given, self._size, self._ratio)
+            self._next = self._given + SMALL
 
 
 def counted(stream: Any, where: str, size: Callable[[], int]) -> BinaryIO:
@@ -68,9 +98,7 @@ class Counted(io.RawIOBase):
     """Counts what a decompressor gives."""
 
     def __init__(self, stream: Any, where: str, size: Callable[[], int]) -> None:
-        self._stream, self._where, self._size = stream, where, size
-        self._given = 0
-        self._next = SMALL
+        self._stream, self._unpacked = stream, Unpacked(where, size)
 
     def readable(self) -> bool:
         """Say that this can be read."""
@@ -79,10 +107,7 @@ class Counted(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer, as far as there is something left."""
         given = int(self._stream.readinto(buffer))
-        self._given += given
-        if self._given > self._next:
-            check_ratio(self._where, self._given, self._size)
-            self._next = self._given + SMALL
+        self._unpacked.add(given)
         return given
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ import pyarrow
 from isoscope.data.base import Batch, Cloud, LazyLabels, check_rows, checked_shape, rows_per_batch
 from isoscope.data.formats.registry import KEY, choose
 from isoscope.data.location import Location, first_line, readable
+from isoscope.data.unpacking import COLUMN_RATIO, Unpacked
 from isoscope.errors import DataError, IsoscopeError
 
 if TYPE_CHECKING:
@@ -153,10 +154,13 @@ class ColumnCloud(Cloud):
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with the other columns as labels."""
         first, step = 0, rows_per_batch(self.width)
+        unpacked = Unpacked(self._where, self.location.size, COLUMN_RATIO)
+        row_bytes = self.width * np.dtype(self.dtype).itemsize
         with self._file.opened() as opened:
             for stretch in self._stretches(opened.count):
                 within = 0
                 for array in opened.read(stretch, self.column, step):
+                    unpacked.add((len(array) - array.null_count) * row_bytes)
                     vectors = vectors_of(array, self.width, self._where, self.start + first)
                     labels = self._labels(stretch, within, len(vectors))
                     yield Batch(vectors, first, labels, null_rows(array))

@@ -17,6 +17,7 @@ from isoscope.data.formats.columns import (
     changed_schema,
     open_columns,
 )
+from isoscope.data.unpacking import COLUMN_RATIO, Unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,11 +79,13 @@ def write_parquet(rewrite: Rewrite, file: BinaryIO) -> None:
         schema, position = changed_schema(source.schema_arrow, rewrite)
         with parquet.ParquetWriter(file, schema, **settings(source, position)) as writer:
             first = 0
+            unpacked = Unpacked(str(rewrite.location), rewrite.location.size, COLUMN_RATIO)
             for group in range(source.num_row_groups):
                 pending: list[Any] = []
                 for batch in source.iter_batches(
                     rows_per_batch(rewrite.cloud.width), row_groups=[group]
                 ):
+                    unpacked.add(batch.nbytes)
                     pending.append(changed_batch(batch, rewrite, schema, position, first))
                     first += batch.num_rows
                     if sum(part.nbytes for part in pending) >= LARGEST_ROW_GROUP:

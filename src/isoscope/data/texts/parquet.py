@@ -15,7 +15,7 @@ from isoscope.data.formats.columns import ColumnFile, OpenColumns
 from isoscope.data.formats.parquet import ParquetColumns
 from isoscope.data.location import Location
 from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_column
-from isoscope.data.unpacking import largest_ratio, too_much
+from isoscope.data.unpacking import COLUMN_RATIO, largest_ratio, too_much
 from isoscope.errors import DataError
 
 # Rows turned into strings at a time: fewer where each of them could be the longest text of its
@@ -23,9 +23,8 @@ from isoscope.errors import DataError
 STEP, LEAST_STEP = 1_024, 8
 STEP_BYTES = 1 << 28
 
-# A file may unpack to so many times its size, and to so many characters whatever its size is. One
+# Characters that a file may unpack to whatever its size is; beyond it ``COLUMN_RATIO`` counts. One
 # long text and a dictionary make gigabytes of a few kilobytes.
-LARGEST_RATIO = 1_000
 SMALL_TEXTS = 1 << 24
 
 
@@ -36,7 +35,7 @@ class ParquetTexts(FileTexts):
 
     def rows(self) -> Iterator[TextRow]:
         """Yield the rows in order."""
-        ratio = largest_ratio(LARGEST_RATIO)
+        ratio = largest_ratio(COLUMN_RATIO)
         characters, most = 0, max(SMALL_TEXTS, ratio * self.location.size())
         for text, document in self._rows():
             characters += len(text or "")
