@@ -42,7 +42,7 @@ def too_much(where: str, ratio: int) -> DataError:
     """Say that a file unpacks to more than is allowed, and what to do."""
     return DataError(
         f"{where} unpacks to more than {ratio:,} times its size; if this is meant, set {VARIABLE} "
-        "to a larger number, or unpack it first"
+        "to a larger number, or store it uncompressed"
     )
 
 
