@@ -40,6 +40,7 @@ def made_of(kind: Any, words: list[str], *, plain: bool, **settings: Any) -> tup
         (str, "x"), (str, ""), (int, "5"), (int, "-5"), (int, "005"), (int, "5.0"), (int, " 5"),
         (int, "x"), (int, "1_000"), (int, "1"), (int, "99"), (float, "5"), (float, "0.25"),
         (float, "-1"), (float, "1e3"), (float, ".5"), (float, "nan"), (float, "inf"), (float, ""),
+        (float, "x"), (int, ""), (int, "inf"), (float, "51.5"), (int, "65536"),
         (Path, "a/b.npy"), (Path, ""), (Kind, "data"), (Kind, "Data"), (Kind, "half"),
         (list[str], "a"), (list[Path], "a"),
     ],

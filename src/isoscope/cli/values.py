@@ -2,8 +2,8 @@
 
 typer converts every value with a pydantic adapter, also one that was not given, and pydantic takes
 longer to import than all else that a command needs before it starts. What is obvious is done here:
-values of the declared type, texts, paths, words from a list, and whole numbers. typer still has
-everything else, and says what is wrong with it.
+values of the declared type, texts, paths, words from a list, and plain numbers, also those that are
+wrong. typer still has everything else.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 import re
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
+
+from typer import BadParameter
 
 # How numbers are written; typer also knows other ways.
 PATTERNS = {int: re.compile("-?[0-9]{1,18}"), float: re.compile(r"-?[0-9]+(\.[0-9]+)?")}
@@ -56,6 +58,24 @@ def converted(value: Any, kind: Any, least: float | None, most: float | None) ->
     return value if isinstance(kind, type) and isinstance(value, kind) else UNCLEAR
 
 
+def fault(value: Any, kind: Any, least: float | None, most: float | None) -> str:
+    """Return what typer would say of a value that is plainly wrong; nothing where it may not be."""
+    if not isinstance(value, str):
+        return ""
+    if get_origin(kind) is Literal:
+        return f"Value error, {value!r} is not one of {', '.join(map(repr, get_args(kind)))}."
+    if kind not in PATTERNS:
+        return ""
+    if PATTERNS[kind].fullmatch(value):
+        if least is not None and kind(value) < least:
+            return f"Input should be greater than or equal to {least}"
+        return "" if most is None else f"Input should be less than or equal to {most}"
+    if not value.isalpha() or value.lower() in ("nan", "inf", "infinity"):
+        return ""
+    name, written = ("integer", "an integer") if kind is int else ("number", "a number")
+    return f"Input should be a valid {name}, unable to parse string as {written}"
+
+
 class Value:
     """How one option or argument of a command gets its value."""
 
@@ -75,8 +95,14 @@ class Value:
         """Return the value as the command takes it; the arguments are those of typer."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
-        found = converted(value, self._kind, self._least, self._most) if self._plain else UNCLEAR
-        return self._theirs().coerce(value, param=param, ctx=ctx) if found is UNCLEAR else found
+        bounds = self._least, self._most
+        found = converted(value, self._kind, *bounds) if self._plain else UNCLEAR
+        if found is not UNCLEAR:
+            return found
+        wrong = fault(value, self._kind, *bounds) if self._plain else ""
+        if wrong:
+            raise BadParameter(wrong, ctx=ctx, param=param)
+        return self._theirs().coerce(value, param=param, ctx=ctx)
 
 
 def with_plain_values(options: list[Any]) -> list[Any]:
