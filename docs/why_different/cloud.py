@@ -10,7 +10,7 @@ X = random.standard_normal((200, 6)) * [1.5, 1.0, 0.7, 0.5, 0.3, 0.2]
 X = X @ random.standard_normal((6, 6)) / 2 + [1.2, -0.9, 0.6, 0.5, -0.3, 0.2]
 n, d = X.shape
 M = X - X.mean(axis=0)  # centred
-U = X / np.linalg.norm(X, axis=1, keepdims=True)  # unit length
+U = X / np.linalg.norm(X, axis=1, keepdims=True)  # norm 1
 
 
 def log_z(X, C):  # ln Z(c) = ln Σ exp(c·x) for every column c of C

@@ -45,7 +45,7 @@ WHITENED = [
     Corrected("principal axes, divided by n − 1", "M @ V / np.sqrt(variances * n / (n - 1))", ""),
     Corrected("turned back to the old axes (ZCA)", "M @ V / np.sqrt(variances) @ V.T", ""),
     Corrected(
-        "then every vector brought to length 1",
+        "then every vector scaled to norm 1",
         "(lambda Y: Y / np.linalg.norm(Y, axis=1, keepdims=True))(M @ V / np.sqrt(variances))",
         "",
     ),

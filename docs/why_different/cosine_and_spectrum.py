@@ -14,7 +14,7 @@ COSINES = [
         "`cosine_similarity(X).mean()` of scikit-learn; the larger n, the smaller the error",
     ),
     Variant(
-        "length of the mean unit vector",
+        "norm of the mean unit vector",
         "np.linalg.norm(U.mean(axis=0))",
         COSINE,
         "its square is the line above",
@@ -28,13 +28,13 @@ COSINES = [
         "inner products in place of cosines",
         "(X @ X.T)[~np.eye(n, dtype=bool)].mean()",
         COSINE,
-        "`X @ X.T` of vectors that are not of unit length",
+        "`X @ X.T` of vectors whose norm is not 1",
     ),
     Variant(
-        "columns brought to unit length",
+        "columns scaled to norm 1",
         "mean_cosine(X.T)",
         COSINE,
-        "a cloud laid down as d × n, or `axis=0` where `axis=1` is meant",
+        "a transposed cloud (d × n), or `axis=0` instead of `axis=1`",
     ),
     Variant(
         "negative values set to 0 (centred cloud)",
@@ -50,16 +50,16 @@ RANK, TOP = Measured("effective_rank"), Measured("top_variance_share")
 SPECTRUM = [
     Variant("iso_score: the definition", "iso_score(S)", ISO),
     Variant("iso_score without centring", "iso_score(X.T @ X / n)", ISO),
-    Variant("iso_score of vectors of unit length", "iso_score(np.cov(U.T))", ISO),
+    Variant("iso_score of vectors with norm 1", "iso_score(np.cov(U.T))", ISO),
     Variant(
-        "iso_score of the cloud laid down as d × n",
+        "iso_score of the transposed cloud (d × n)",
         "iso_score(np.cov(X))",
         ISO,
         "`numpy.cov` takes rows for variables: it wants `X.T`",
     ),
     Variant("participation ratio: the definition", "1 / (shares(S)**2).sum()", RATIO),
     Variant(
-        "participation ratio of vectors of unit length",
+        "participation ratio of vectors with norm 1",
         "1 / (shares(np.cov(U.T))**2).sum()",
         RATIO,
         "vecscope 0.2.0, which calls it `effective_rank`",

@@ -33,13 +33,13 @@ SCALE = [
     Variant("as they are", "isotropy(X)", I1),
     Variant("twice as long", "isotropy(2 * X)", Measured("i1", cloud="2 * X")),
     Variant(
-        "every vector of length 1",
+        "every vector with norm 1",
         "isotropy(U)",
         Measured("i1", cloud="U"),
         "encoders that normalise their output",
     ),
     Variant(
-        "root mean square length 1",
+        "root mean square norm 1",
         "isotropy(X / np.sqrt((X**2).sum(axis=1).mean()))",
         Measured("i1_scaled"),
     ),

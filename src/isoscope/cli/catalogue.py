@@ -30,7 +30,7 @@ BETTER = {
 SYMBOLS = (
     "x: a vector, one of n with d dimensions; u = x/‖x‖; μ: their mean; X: all of them, a row "
     "each; λ: eigenvalues of their covariance, falling; Z(c) = Σ exp(c·x) over all x, for the unit "
-    "eigenvectors c of XᵀX. * changes with the length of the vectors."
+    "eigenvectors c of XᵀX. * changes with the norm of the vectors."
 )
 
 
@@ -87,7 +87,7 @@ def show_measure(item: dict[str, Any], also: str, by_name: str = "", interval: s
         "formula": item["formula"],
         "range": item["range"],
         "direction": BETTER[item["direction"]],
-        "depends on vector length": "yes *" if item["length_dependent"] else "no",
+        "depends on the norm": "yes *" if item["length_dependent"] else "no",
         "interval": interval,
         "reference": item["reference"],
     }

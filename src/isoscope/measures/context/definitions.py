@@ -317,7 +317,7 @@ def max_explainable_variance(
 
 @contextual(also=("share", "count", "largest"), length_dependent=True, table=True)
 def massive_activations(found: LongestTokens) -> dict[str, Value]:
-    """The few tokens whose vectors are far longer than all others.
+    """The few tokens whose norms are far larger than those of all others.
 
     Title: massive activations
     When: if a few tokens have huge norms

@@ -186,7 +186,7 @@ def reason_against(space: Space, blocks: Ids) -> str:
 
 @register(needs=["sample"], interval="own")
 def cosine_quantiles(space: Space) -> dict[str, Value]:
-    """How the cosines of random pairs are spread: which score is ordinary here.
+    """Quantiles of the cosines of random pairs, which show which scores are common.
 
     Title: quantiles of random-pair cosines
     When: to see which cosines are ordinary
@@ -250,7 +250,7 @@ def density_rows(cosines: NDArray[Any]) -> list[dict[str, Any]]:
 
 @register(needs=["sample"], table=True)
 def cosine_density(space: Space) -> TableValue:
-    """How the cosines of random pairs are distributed; bins are fixed, so that densities compare.
+    """Distribution of the cosines of random pairs, in the same bins for every cloud.
 
     Title: distribution of random-pair cosines
     When: to see how far the cosines of unrelated vectors spread
@@ -268,7 +268,7 @@ def cosine_density(space: Space) -> TableValue:
 
 @register(direction="lower", needs=["large sample"], interval="own", default=False)
 def random_pair_cosine(space: Space) -> Value:
-    """Mean cosine of a thousand disjoint pairs, one row of a document each.
+    """Mean cosine of a thousand disjoint pairs of rows from different documents.
 
     Title: mean cosine of disjoint pairs
     When: if rows of one document resemble each other
@@ -297,7 +297,7 @@ def random_pair_cosine(space: Space) -> Value:
 
 @register(direction="lower", needs=["sample"], interval="own", default=False)
 def uniformity(space: Space) -> Value:
-    """How evenly directions cover the sphere; the lower, the more so.
+    """How evenly the directions cover the sphere; a lower value is more even.
 
     Title: uniformity
     Symbol: ℓ_uniform

@@ -93,7 +93,7 @@ def outlier_dimensions(space: Space) -> TableValue:
 
 @dimension_table()
 def dead_dimensions(space: Space) -> TableValue:
-    """Dimensions that carry nothing but rounding; naive whitening blows them up.
+    """Dimensions that contain only rounding errors, which naive whitening amplifies.
 
     Title: dead dimensions
     When: before whitening

@@ -62,7 +62,7 @@ def occurrences(units: Matrix, neighbours: int) -> NDArray[np.int64]:
 
 @register(direction="lower", needs=["large sample"], no_interval=CHANGES, default=False)
 def hubness(space: Space) -> Value:
-    """Whether a few vectors are neighbours of very many, as searches then return them always.
+    """Whether a few vectors are near neighbours of very many, so that searches return them often.
 
     Title: hubness
     Symbol: S_N10
@@ -114,14 +114,14 @@ def two_nearest(vectors: Matrix) -> Matrix:
 
 @register(direction="higher", needs=["large sample"], no_interval=CHANGES, default=False)
 def intrinsic_dimension(space: Space) -> Value:
-    """Dimension of the surface on which the vectors lie, seen from neighbour to neighbour.
+    """Dimension of the surface on which the vectors lie, estimated from nearest neighbours.
 
     Title: intrinsic dimension
     Symbol: TwoNN
     When: to see how many dimensions the data have locally
     Formula: slope of −ln(1 − F(μ)) against ln μ, μ = r₂/r₁ of the two nearest neighbours
     Range: (0, d]
-    Reference: Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there
+    Reference: Facco et al. 2017 (TwoNN), without the largest tenth of the ratios, as in the paper
     """
     sample = known(space.sample, "the sample")
     distinct = different_rows(sample)

@@ -28,7 +28,7 @@ ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"
 
 @register(direction="lower", needs=["mean"], interval="sums", largest_bias=LARGEST_BIAS_OF_A_LENGTH)
 def mean_offset(space: Space) -> Value:
-    """How much of the vectors' length is common to all of them.
+    """Norm of the mean vector, compared with the mean norm of the vectors.
 
     Title: mean offset
     Symbol: ‖μ‖ / mean ‖x‖
@@ -44,7 +44,7 @@ def mean_offset(space: Space) -> Value:
 
 @register(length_dependent=True, interval="sums")
 def mean_norm(space: Space) -> Value:
-    """Mean length of the vectors.
+    """Mean norm of the vectors.
 
     Title: mean norm
     When: to compare the scale of two spaces
@@ -62,7 +62,7 @@ def mean_norm(space: Space) -> Value:
     largest_bias=LARGEST_BIAS_OF_A_LENGTH,
 )
 def norm_of_mean(space: Space) -> Value:
-    """Length of the mean vector.
+    """Norm of the mean vector.
 
     Title: norm of the mean
     Symbol: ‖μ‖
@@ -92,11 +92,11 @@ def mean_alignment(space: Space) -> Value:
 
 @register(length_dependent=True, table=True)
 def norm_density(space: Space) -> TableValue:
-    """How lengths are distributed; bins are fixed, so that any two densities compare.
+    """Distribution of the norms, in the same bins for every cloud.
 
     Title: distribution of norms
     When: if inner products rank by norm
-    Formula: share of vectors by length, 16 bins per octave
+    Formula: share of vectors by norm, 16 bins per octave
     Range: [0, 1] each
     Reference: Biś et al. 2021, figures 5 and 6
     """

@@ -43,7 +43,7 @@ partition_measure = partial(
 
 @partition_measure()
 def i1(space: Space) -> Value:
-    """I1, with the range over all choices of signs: a published I1 lies somewhere inside it.
+    """I1, with the range over all choices of signs, in which a published I1 lies.
 
     Title: I1
     Symbol: I₁
@@ -63,14 +63,14 @@ def i1(space: Space) -> Value:
 
 @partition_measure()
 def i1_symmetric(space: Space) -> Value:
-    """The same over both signs of every direction, which no sign can change.
+    """I1 over both signs of every direction, so that it does not depend on a choice of signs.
 
     Title: I1 over both signs
     Symbol: I₁
     When: if the sign of the eigenvectors is in doubt
     Formula: min over ±c of Z / max over ±c of Z
     Range: [0, 1]
-    Reference: ours; about i1² when a common offset dominates, so never beside a published I1
+    Reference: ours; about i1² if a common offset dominates, so not comparable with a published I1
     """
     found = known(space.partition, "the second read")
     lowest = min(found.log_plus.min(), found.log_minus.min())
@@ -80,14 +80,14 @@ def i1_symmetric(space: Space) -> Value:
 
 @partition_measure(length_dependent=False, needs=["scatter", "scaled"])
 def i1_scaled(space: Space) -> Value:
-    """I1 after bringing the root mean square length to one.
+    """I1 after scaling the vectors to a root mean square norm of one.
 
     Title: I1 at unit scale
     Symbol: I₁
     When: to compare spaces whose norms differ
     Formula: i1 of x / √(mean ‖x‖²)
     Range: [0, 1]
-    Reference: ours: for comparing spaces or corrections whose vectors differ in length
+    Reference: ours, to compare spaces or corrections whose vectors differ in norm
     """
     found = known(space.scaled_partition, "the second read")
     return log_value(log_i1(found), note=basis_note(found), extra=basis_extra(found))

@@ -179,7 +179,7 @@ def iso_score(space: Space) -> Value:
 
 @register(length_dependent=True, needs=["scatter"], table=True)
 def spectrum(space: Space) -> TableValue:
-    """The whole spectrum: singular values with the mean in them, variances without.
+    """The whole spectrum: singular values of the vectors, and variances around their mean.
 
     Title: spectrum
     Symbol: σ, λ
