@@ -58,6 +58,10 @@ def converted(value: Any, kind: Any, least: float | None, most: float | None) ->
     return value if isinstance(kind, type) and isinstance(value, kind) else UNCLEAR
 
 
+PARSER = "Input should"
+"""How the parser begins to say what is wrong; people read what ``wrong_calls`` makes of it."""
+
+
 def fault(value: Any, kind: Any, least: float | None, most: float | None) -> str:
     """Return what typer would say of a value that is plainly wrong; nothing where it may not be."""
     if not isinstance(value, str):
@@ -68,12 +72,12 @@ def fault(value: Any, kind: Any, least: float | None, most: float | None) -> str
         return ""
     if PATTERNS[kind].fullmatch(value):
         if least is not None and kind(value) < least:
-            return f"Input should be greater than or equal to {least}"
-        return "" if most is None else f"Input should be less than or equal to {most}"
+            return f"{PARSER} be greater than or equal to {least}"
+        return "" if most is None else f"{PARSER} be less than or equal to {most}"
     if not value.isalpha() or value.lower() in ("nan", "inf", "infinity"):
         return ""
     name, written = ("integer", "an integer") if kind is int else ("number", "a number")
-    return f"Input should be a valid {name}, unable to parse string as {written}"
+    return f"{PARSER} be a valid {name}, unable to parse string as {written}"
 
 
 class Value:
