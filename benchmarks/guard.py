@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sides import others
 
 HERE = Path(__file__).parents[1]
 RECORDS, PAGE = (HERE / "docs" / "results" / f"speed.{kind}" for kind in ("json", "md"))
@@ -196,12 +197,12 @@ def main() -> None:
     parser.add_argument("--record", metavar="TITLE", help="keep the figures in docs/results")
     parser.add_argument("--ideas", type=Path, metavar="FILE", help="with --record: ideas, as JSON")
     given = parser.parse_args()
-    machine = f"{os.cpu_count()} cores, {platform.machine()}"
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {machine}, {given.rounds} rounds\n")
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, {given.rounds} rounds{others()}"
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {machine}\n")
     print(*HEADER, sep="\n")
     found = compare(given.before, given.after, given.jobs.split(","), given.rounds)
     if given.record:
-        how = f"{datetime.now(UTC):%Y-%m-%d}, {machine}, {given.rounds} rounds"
+        how = f"{datetime.now(UTC):%Y-%m-%d}, {machine}"
         keep(given.record, how, found, given.ideas)
     slower = [name for name, figures in found.items() if figures[0] > LIMIT]
     if slower:

@@ -22,7 +22,7 @@ from typing import Any
 import faiss
 import numpy as np
 import sklearn
-from sides import best, cloud
+from sides import best, cloud, others
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import PCA
 
@@ -121,7 +121,9 @@ def removal() -> dict[str, Any]:
         def whole(x: np.ndarray = x) -> None:
             labels = peer()
             for one in range(CLUSTERS):
-                PCA(REMOVED, random_state=0).fit(x[labels == one])
+                rows = x[labels == one]  # clusters of faiss may be as good as empty
+                if len(rows) > 1:
+                    PCA(min(REMOVED, len(rows)), random_state=0).fit(rows)
 
         def found_centers(x: np.ndarray = x) -> None:
             centers.find_centers(isoscope.open_cloud(x), CLUSTERS, 0)
@@ -181,7 +183,8 @@ def main(chosen: list[str]) -> None:
     if chosen != ["--page"]:
         for name in chosen or PARTS:
             when = f"{datetime.now(UTC):%Y-%m-%d}"
-            record[name] = {"date": when, "machine": machine(), **PARTS[name]()}
+            where = machine() + others()
+            record[name] = {"date": when, "machine": where, **PARTS[name]()}
             print(name, json.dumps(record[name], indent=1), flush=True)
             RECORD.write_text(json.dumps(record, indent=1) + "\n")
     PAGE.write_text(page(json.loads(json.dumps(record))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import resource
 import subprocess
@@ -43,6 +44,17 @@ def best(sides: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dic
             call()
             times[name] = min(times[name], time.perf_counter() - start)
     return times
+
+
+def others() -> str:
+    """Say that other jobs run at the same time, where they do, as times are then rough.
+
+    Asked before a benchmark begins, which is a load itself.
+    """
+    load = os.getloadavg()[0]
+    if load < cores() / 2:
+        return ""
+    return f"; other jobs ran at the same time (load average {load:.0f}), so that ratios are rough"
 
 
 def processor_time() -> float:
@@ -94,7 +106,7 @@ def peak_memory(source: str | Path) -> tuple[int, float]:
 
 def run(parts: Mapping[str, Callable[[], None]], chosen: Sequence[str]) -> None:
     """Say on what and with what this runs, then run the chosen parts, or all."""
-    print(f"{date.today()}, {cores()} cores, {platform.machine()}, seed 0")
+    print(f"{date.today()}, {cores()} cores, {platform.machine()}, seed 0{others()}")
     print(f"Python {platform.python_version()}, numpy {np.__version__}, isoscope", end=" ")
     print(isoscope.__version__)
     for part in chosen or parts:

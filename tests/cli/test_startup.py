@@ -37,7 +37,8 @@ SLOW = {"numpy", "scipy", "sklearn", "pyarrow", "pydantic", "importlib.metadata"
 WITHOUT_DATA = [
     "", "--version", "--help", "measur", "list", "list measur", "list measures",
     "list measures --details", "list measures --json", "list corrections", "list tasks",
-    "list tasks --json", "measure --help", "measure --nosuch a.npy", "measure nosuch.npy",
+    "list tasks --json", "study list", "study list B", "measure --help",
+    "measure --nosuch a.npy", "measure nosuch.npy",
     "measure nosuch.npy --k 5 --fail-if mean_cosine>0.6", "measure a.npy --measures nosuch",
     "measure a.npy --sample five", "measure a.npy --sample 1", "measure a.npy --precision half",
     "measure a.npy --corrections nosuch", "diff nosuch.npy nosuch.npy", "threshold nosuch.npy",

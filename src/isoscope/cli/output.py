@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from isoscope.progress import Progress
-    from isoscope.results.render import Line
+    from isoscope.results.line import Line
     from isoscope.results.result import Result
     from isoscope.results.screen.blocks import Screen
     from isoscope.results.tables import Grid

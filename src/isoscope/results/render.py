@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import NamedTuple
 
 from isoscope.results.kinds import grids
 from isoscope.results.result import Result
@@ -21,14 +20,6 @@ class Markdown(str):
     """A cell that is Markdown already, such as a link that we make ourselves."""
 
     __slots__ = ()
-
-
-class Line(NamedTuple):
-    """A line for people, with its style on a terminal; some stand with room before them."""
-
-    text: str
-    style: str = ""
-    indented: bool = False
 
 
 def plain(result: Result) -> str:

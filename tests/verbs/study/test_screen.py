@@ -13,11 +13,12 @@ from isoscope.results.result import Result, Row
 from isoscope.results.screen.blocks import Screen
 from isoscope.results.screen.cells import width
 from isoscope.results.screen.layout import lay_out
-from isoscope.verbs.study.answer import list_screen, run_screen, several_screen, study_screen
+from isoscope.verbs.study.answer import run_screen, several_screen, study_screen
 from isoscope.verbs.study.api import StudyRun, judged
 from isoscope.verbs.study.folder import StudyFolder
 from isoscope.verbs.study.judgement.scope import FACTS, MASKED, Facts
 from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
+from isoscope.verbs.study.listing import list_screen
 from isoscope.verbs.study.records.complete import completed
 from isoscope.verbs.study.registry import all_studies, find_study
 

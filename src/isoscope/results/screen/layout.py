@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from isoscope.results.render import Line
+from isoscope.results.line import Line
 from isoscope.results.screen.blocks import Block, Fact, Numbers, Picture, Screen, Text
 from isoscope.results.screen.cells import padded, shortened, to_ascii, width, words_of, wrapped
 from isoscope.wording import command_lines

@@ -32,7 +32,6 @@ from isoscope.verbs.study.records.costs import in_words, measured_costs
 from isoscope.verbs.study.records.debate import listed, need_of
 from isoscope.verbs.study.records.matrix import MIXED
 from isoscope.verbs.study.reference import catalogue
-from isoscope.verbs.study.registry import all_studies
 from isoscope.verbs.study.text import (
     DESCRIPTIVE,
     beside_printed,
@@ -383,54 +382,6 @@ def model_table(verdicts: Sequence[Verdict]) -> Numbers:
 def cells(counts: Mapping[str, int]) -> list[str]:
     """Return the number of every outcome, nothing for none."""
     return [str(counts.get(outcome) or "") for outcome in OUTCOMES]
-
-
-def list_screen(last: Mapping[str, str], chosen: str = "") -> Screen:
-    """Return the papers with their studies, or the studies of one paper with their titles."""
-    studies = all_studies()
-    papers = catalogue()["papers"]
-    if chosen:
-        own = [study for study in studies if study.id[0] == chosen]
-        rows = [[study.id, study.title, last.get(study.id, "")] for study in own]
-        first = own[0].id
-        return Screen(
-            f"{papers[chosen]['document']} · {len(own)} studies",
-            [],
-            [[Numbers(["study", "what it looks at", "last run"] if last else ["study", "title"],
-                      rows if last else [row[:2] for row in rows],
-                      left=frozenset({1, 2}), turn=False)]],
-            [
-                Fact("Next", f"isoscope study show {first}", "claims, needs, cost", command=True),
-                Fact("More", "--details  every study with what it needs"),
-            ],
-        )  # fmt: skip
-    letters = grouped(studies, lambda study: study.id[0])
-    names = {letter: str(papers[letter]["document"]) for letter in letters}
-    room = max(map(len, names.values()))
-    body: list[list[Block]] = [
-        [
-            Fact(names[letter].ljust(room), " ".join(study.id for study in own))
-            for letter, own in letters.items()
-        ]
-    ]
-    facts = [Fact("Run here", f"{study_id}: {words}") for study_id, words in list(last.items())[:6]]
-    rest = len(last) - 6
-    facts += [Fact("Run here", f"{rest} more: --details")] if rest > 0 else []
-    return Screen(
-        f"studies · {len(studies)} experiments of {len(letters)} papers",
-        [
-            "Each is a recipe of a paper, with the numbers that it prints and claims that your "
-            "models can contradict."
-        ],
-        body,
-        [
-            *facts,
-            Fact("Next", f"isoscope study list {next(iter(letters))}", "a paper's, with titles",
-                 command=True),
-            Fact("", "isoscope study show B-T1", "claims, needs, cost", command=True),
-            Fact("More", "--details  every study with what it needs"),
-        ],
-    )  # fmt: skip
 
 
 def study_screen(study: Study) -> Screen:

@@ -72,15 +72,15 @@ def list_studies(
     ascii_only: Ascii = False,
 ) -> None:
     """Show the papers' studies, and what became of them last."""
-    screen = room("screen")
     chosen = "" if paper is None else room("reference").find_paper(paper)
-    last = screen.last_verdicts(results)
+    finished = results is not None or Path(USUAL).exists()
+    last = room("screen").last_verdicts(results) if finished else {}
     if as_json:
-        print_facts(screen.list_facts(last, chosen))
+        print_facts(room("screen").list_facts(last, chosen))
     elif details:
-        print_lines(screen.list_lines(last, chosen))
+        print_lines(room("screen").list_lines(last, chosen))
     else:
-        shown_screen(room("answer").list_screen(last, chosen), ascii_only=ascii_only)
+        shown_screen(room("listing").list_screen(last, chosen), ascii_only=ascii_only)
 
 
 @study_app.command("show", epilog="Example: isoscope study show B-T1")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from isoscope.compute.execution import on_accelerators, open_pool, ray_address
 from isoscope.errors import DataError, IsoscopeError, UsageError
-from isoscope.results.render import Line
+from isoscope.results.line import Line
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import as_subject
 from isoscope.verbs.study.folder import (

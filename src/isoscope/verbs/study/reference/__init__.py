@@ -6,7 +6,7 @@ import csv
 import math
 import tomllib
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from isoscope.errors import UsageError
@@ -25,7 +25,7 @@ def printed_table(name: str) -> list[dict[str, str]]:
 
 def read(file: str) -> str:
     """Return a file of this folder."""
-    return resources.files(__package__).joinpath(file).read_text("utf-8")
+    return Path(__file__).with_name(file).read_text("utf-8")
 
 
 class Column(NamedTuple):
