@@ -61,6 +61,12 @@ PROMISES = (
      RAY, "test_a_worker_that_is_killed_lives_again_and_its_shard_counts_once"),
     (SCALE, "the run ends with a line that names the shard",
      PROCESSES, "test_a_shard_that_kills_every_worker_is_one_clear_line"),
+    (SCALE, "If the raylet of a local Ray is killed, all workers end with it, and so does the run, "
+     "in one line.", RAY, "test_an_agent_that_is_killed_is_one_line"),
+    (SCALE, "files that unpack to more than 100 times their size are refused",
+     "tests/data/test_unpacking.py", "test_streams"),
+    (SCALE, "as are Parquet and Arrow files beyond 1,000 times",
+     "tests/data/test_unpacking.py", "test_columns"),
     (SCALE, "`--on-error skip` leaves it out, names it, and counts it in the result",
      ENGINES, "test_a_bad_file_is_named_and_counted"),
     (SCALE, "writes JSON lines to standard error for schedulers",
