@@ -95,18 +95,22 @@ class RayActors:
 
     def _agent_died(self) -> bool:
         """Whether the agent of our own Ray, the raylet, has ended; a cluster has its own."""
-        node = self._ray._private.worker._global_node
-        started = node.all_processes.get("raylet", ()) if self._ours and node is not None else ()
+        node = self._ray._private.worker._global_node if self._ours else None
+        started = getattr(node, "all_processes", {}).get("raylet", ())
         return any(one.process.poll() is not None for one in started)
 
+    def _check_agent(self) -> None:
+        """Raise if the agent has died, before Ray notices, which would end this process too."""
+        if self._agent_died():
+            raise DataError(
+                "Ray's own process on this machine, the raylet, was killed, and all workers with "
+                "it; there may be too little memory"
+            )
+
     def _next(self, pool: Any) -> tuple[int, Any]:
-        """Return what is done next, or raise where Ray has ended: it would end this process too."""
+        """Return what is done next."""
         while True:
-            if self._agent_died():
-                raise DataError(
-                    "Ray's own process on this machine, the raylet, was killed, and all workers "
-                    "with it; there may be too little memory"
-                )
+            self._check_agent()
             try:
                 found: tuple[int, Any] = pool.get_next_unordered(timeout=LOOK)
                 return found
@@ -119,6 +123,7 @@ class RayActors:
     ) -> Iterator[tuple[int, Value | BadShard]]:
         """Yield what became of the shards, in the order in which they are done."""
         del tick
+        self._check_agent()
         from ray.util import ActorPool
 
         ray, token = self._ray, next(self._numbers)
