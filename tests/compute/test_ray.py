@@ -216,40 +216,6 @@ def test_an_agent_that_is_killed_is_one_line(tmp_path: Path) -> None:
     ]
 
 
-MEMORY_SHORT = """
-import sys
-from faults_for_tests import Slow, numbered
-from isoscope.compute import ray
-from isoscope.compute.execution import open_pool
-from isoscope.compute.pool import no_tick
-from isoscope.errors import DataError
-
-ray.RETRIES = 1
-with open_pool("ray", 1) as pool:
-    try:
-        list(pool.run(Slow(sys.argv[1]), numbered(2), no_tick))
-    except DataError as error:
-        print(error)
-"""
-
-
-@pytest.mark.ray
-@pytest.mark.slow
-def test_workers_that_run_out_of_memory_are_one_line(tmp_path: Path) -> None:
-    """Ray ends workers where memory is short, which here it always is."""
-    short = {"RAY_memory_usage_threshold": "0.001", "RAY_memory_monitor_refresh_ms": "100"}
-    ended = subprocess.run(
-        [sys.executable, "-c", MEMORY_SHORT, tmp_path],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**environment(), **short},
-    )
-    (line,) = ended.stdout.splitlines()
-    assert line.startswith("a worker died 2 times over the same shard, one of: shard 0")
-    assert line.endswith("; it may have too little memory")
-
-
 def test_more_workers_than_the_cluster_has_cores(ray_cluster: str) -> None:
     del ray_cluster
     with pytest.raises(UsageError, match="--workers 5 needs as many cores, and this Ray has 4; "):
