@@ -22,7 +22,12 @@ COLUMNS, LINES = 80, 40
 # Every command with the heading of its screen.
 COMMANDS = {
     "Help": ["--help"],
-    "Measuring": ["measure package:glove", "measure shifted.npy", "measure wide.npy --ascii"],
+    "Measuring": [
+        "measure package:glove",
+        "measure shifted.npy --out shifted.json",
+        "measure wide.npy --ascii",
+    ],
+    "Reports": ["report shifted.json"],
     "Layers in files": ["measure 'layers/layer_{layer}.npy' --corrections none"],
     "Thresholds": ["threshold shifted.npy --at 0.86"],
     "Advice": ["advise spoiled.npy --pairs pairs.tsv --out fix.safetensors"],

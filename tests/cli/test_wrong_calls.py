@@ -32,18 +32,18 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         ("measure v.npy --precision duble",
          "--precision must be data or double, got 'duble'; did you mean double?"),
         ("completion fisch", "SHELL must be bash, zsh or fish, got 'fisch'; did you mean fish?"),
-        ("measure v.npy --sample", "--sample takes a value; --help has examples"),
-        ("measure", "SOURCE is missing; isoscope measure --help has examples"),
-        ("diff v.npy", "B is missing; isoscope diff --help has examples"),
+        ("measure v.npy --sample", "--sample needs a value; for examples, see --help"),
+        ("measure", "SOURCE is missing; for examples, see isoscope measure --help"),
+        ("diff v.npy", "B is missing; for examples, see isoscope diff --help"),
         ("correct fit v.npy --correction center",
-         "--out is missing; isoscope correct fit --help has examples"),
+         "--out is missing; for examples, see isoscope correct fit --help"),
         ("correct aply c.safetensors v.npy", "no command is called 'aply'; did you mean apply?"),
         ("list measure", "no command is called 'measure'; did you mean measures?"),
         ("list zebras", "no command is called 'zebras'; isoscope list --help lists all"),
         ("threshold v.npy --level 2", "unknown option '--level'; --help lists all"),
         ("measure v.npy --colum x", "unknown option '--colum'; did you mean --column?"),
         ("measure v.npy more.npy",
-         "nothing is expected after the source: more.npy; several files are one pattern in quotes, "
+         "unexpected argument: more.npy; several files are given as one pattern in quotes, "
          "such as 'part-*.npy'"),
     ],
 )  # fmt: skip

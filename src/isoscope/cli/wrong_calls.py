@@ -41,16 +41,16 @@ def in_our_words(error: Exception, message: str, words: Sequence[str]) -> str:
         return wrong_value(found["name"], found["why"], given(found["name"], words), message)
     if found := MISSING.match(message):
         name = found["name"] if found["kind"] == "option" else found["name"].upper()
-        return f"{name} is missing; {help_of(error)} has examples"
+        return f"{name} is missing; for examples, see {help_of(error)}"
     if found := NO_VALUE.match(message):
-        return f"{found['name']} takes a value; {help_of(error)} has examples"
+        return f"{found['name']} needs a value; for examples, see {help_of(error)}"
     if found := NO_COMMAND.match(message):
         group = getattr(getattr(error, "ctx", None), "command", None)
         return unknown_command(found["name"], list(getattr(group, "commands", ())), error)
     if found := EXTRA.match(message):
         return (
-            f"nothing is expected after the source: {found['names']}; several files are one "
-            "pattern in quotes, such as 'part-*.npy'"
+            f"unexpected argument: {found['names']}; several files are given as one pattern in "
+            "quotes, such as 'part-*.npy'"
         )
     return message
 

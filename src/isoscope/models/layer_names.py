@@ -38,6 +38,21 @@ def place_of(layer: str) -> Place:
     return False, int(found[4] or 0), found[3] == "layer"
 
 
+def in_words(layer: str) -> str:
+    """Return a layer, or a run of blocks, as sentences name it.
+
+    Examples
+    --------
+    >>> in_words("embedding"), in_words("block 3"), in_words("block 1–5")
+    ('the embedding', 'block 3', 'blocks 1–5')
+    """
+    if not layer[-1:].isdigit():
+        return f"the {layer}"
+    return (
+        layer.replace("block ", "blocks ").replace("layer ", "layers ") if "–" in layer else layer
+    )
+
+
 def in_order(layers: Iterable[str]) -> list[str]:
     """Return different layers from the input on, an encoder's before a decoder's."""
     return sorted(

@@ -220,7 +220,8 @@ class Task:
         """
         del folder, protocol, fits
         raise UsageError(
-            f"{self.name} cannot be scored with the vectors of texts: its family is {self.family}"
+            f"{self.name} is a {self.family} task, which has no texts to encode; score it with "
+            f"isoscope evaluate SOURCE --tasks {self.name}"
         )
 
     def check_count(self, path: Path, file: DataFile, found: int) -> None:

@@ -79,7 +79,7 @@ def test_no_first_cause_is_named_where_it_is_not_known() -> None:
     few = sentence_of("block 5", compared(n=7, outliers=0.9))
     assert few == (
         "Which cause contributes most to the unevenness of block 5 is not known: that takes at "
-        "least 20 texts, and there are 7."
+        "least 20 texts, and these tokens are from 7 texts."
     )
     nothing = sentence_of("block 5", compared(position="the texts are too short"))
     assert nothing == "No cause of the unevenness of block 5 could be measured."

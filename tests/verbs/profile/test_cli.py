@@ -51,7 +51,16 @@ def test_the_result_is_json_and_a_file(
     assert kept.pop("checksum")  # of the file, for isoscope verify
     assert printed == kept
     assert not Path(f"{out}.journal").exists()
-    shown = isoscope("report", out, "--rows", "part", "--columns", "mean_cosine,intra_sim")
+    shown = isoscope(
+        "report",
+        out,
+        "--format",
+        "markdown",
+        "--rows",
+        "part",
+        "--columns",
+        "mean_cosine,intra_sim",
+    )
     assert "block 2" in shown.out
 
 

@@ -77,7 +77,9 @@ def test_layers_of_some_revisions_of_the_hub(
     assert {(row.part, row.extra["step"]) for row in result.rows} == {
         (part, step) for part in ("embedding", "final norm") for step in (0, 20, 100)
     }
-    report = run("report", out, "--rows", "model,part", "--columns", "mean_cosine")
+    report = run(
+        "report", out, "--format", "markdown", "--rows", "model,part", "--columns", "mean_cosine"
+    )
     assert "| somebody/tiny@step20 | final norm | " in report.out
 
 

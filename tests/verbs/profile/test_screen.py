@@ -28,9 +28,9 @@ def layered(count: int, subject: str = "minilm") -> Result:
             "grade": "mild" if uneven else "none",
         }
         verdicts.append({"subject": subject, "part": part, "sentence": "A sentence.", **cause})
-    where = "The mean cosine is lowest at embedding (0.00) and highest at block 3 (0.13)."
+    where = "The mean cosine is lowest in the embedding (0.00) and highest in block 3 (0.13)."
     which = "7 in 3 of 7 layers (the minimum in 20% of all vectors)."
-    words = "Words are most contextual at block 5: occurrences are 0.55 more alike than tokens."
+    words = "Words are most contextual in block 5: occurrences are 0.55 more alike than tokens."
     sentences = [
         Sentence(COSINES, where),
         Sentence(OUTLIERS, f"Outlier dimensions: {which}", f"Dimension {which}"),
@@ -45,9 +45,9 @@ def test_where_the_space_becomes_uneven() -> None:
     lines = screen_lines(layered(7))
     text = words_of(lines)
     assert lines[0] == "minilm · 7 layers · 900 tokens of 9 texts"
-    assert "Nothing stands out at embedding, block 1–2, block 5–6." in text
-    assert "Mild common offset at block 3–4." in text
-    assert "highest at block 3 (0.13)" in text
+    assert "Nothing stands out in the embedding, blocks 1–2 and blocks 5–6." in text
+    assert "Mild common offset in blocks 3–4." in text
+    assert "highest in block 3 (0.13)" in text
     assert "Outliers Dimension 7 in 3 of 7 layers" in text
     assert "isoscope explain package:minilm --text texts.txt" in text
     (row,) = [line for line in lines if line.startswith("  block 3 ")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ def results(tmp_path: Path) -> list[Path]:
 
 
 def test_a_table_on_the_screen(run: Run, results: list[Path]) -> None:
-    process = run("report", *results, "--columns", "mean_cosine,i1_scaled")
+    process = run("report", *results, "--format", "markdown", "--columns", "mean_cosine,i1_scaled")
     assert (process.code, process.error) == (0, "")
     lines = process.out.split("\n")
     assert lines[0] == "| model | mean_cosine | i1_scaled |"
@@ -99,3 +100,34 @@ def test_wrong_calls_are_one_line(run: Run, results: list[Path], tmp_path: Path)
         assert message in process.error
         assert process.error.count("\n") == 1
         assert process.out == ""
+
+
+@pytest.mark.parametrize("cells", [60, 80, 200])
+def test_a_screen_for_people(
+    run: Run, results: list[Path], monkeypatch: pytest.MonkeyPatch, cells: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(cells))
+    alone = run("report", results[0])
+    assert (alone.code, alone.error) == (0, "")
+    lines = alone.out.splitlines()
+    assert lines[0] == "1 result · one"
+    assert max(map(len, lines)) <= max(cells, max(len(str(path)) for path in results) + 10)
+    assert len(lines) <= 40
+    assert any(line.split()[:2] == ["effective", "rank"] for line in lines)
+    both = run("report", *results)
+    assert both.out.startswith("2 results · one, two\n")
+    assert "--html report.html" in both.out
+    assert "--format markdown" in both.out
+    chosen = run("report", *results, "--columns", "i1*")
+    assert "I1 at unit scale" in " ".join(chosen.out.split())
+
+
+def test_numbers_that_differ_in_protocol_are_told_apart(
+    run: Run, results: list[Path], tmp_path: Path
+) -> None:
+    first = isoscope.Result.load(results[0])
+    again = tmp_path / "again.json"
+    replace(first, rows=[replace(first.rows[0], value=0.5, protocol="another")]).save(again)
+    process = run("report", results[0], again)
+    assert process.code == 2
+    assert "tell them apart with --rows model,part,protocol" in process.error

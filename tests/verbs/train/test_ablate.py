@@ -68,7 +68,16 @@ def test_a_table_a_file_and_a_report_of_it(run: Run, text: Path, tmp_path: Path)
     assert result.row("i1", "untied instead of tied", "unembedding matrix").n == 4
     assert result.command.startswith("isoscope train ablate")
     assert {path.name for path in tmp_path.iterdir()} == {"toy.txt", "found.json"}
-    again = run("report", out, "--columns", "i1", "--correction", "untied instead of tied")
+    again = run(
+        "report",
+        out,
+        "--format",
+        "markdown",
+        "--columns",
+        "i1",
+        "--correction",
+        "untied instead of tied",
+    )
     assert again.code == 0, again.error
     assert "unembedding matrix" in again.out
 

@@ -61,7 +61,7 @@ def test_from_a_text_to_a_profile(run: Run, text: Path, tmp_path: Path) -> None:
     assert (other.code, other.out) == (2, "")
     assert "seed 0, and this run has 1" in " ".join(other.error.split())
 
-    reported = run("report", out / "result.json")
+    reported = run("report", out / "result.json", "--format", "markdown")
     assert reported.code == 0, reported.error
     profiled = run("profile", out, "--measures", "mean_cosine", "--corrections", "none", "--json")
     assert profiled.code == 0, profiled.error

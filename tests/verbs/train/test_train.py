@@ -53,7 +53,16 @@ def test_a_table_a_file_and_a_report_of_it(run: Run, bert: Path, data: Path) -> 
     assert result.command.startswith("isoscope train finetune")
     assert not Path(f"{out}.journal").exists()
     assert not Path(f"{out}.checkpoints").exists()
-    again = run("report", out, "--columns", "rte/accuracy", "--correction", "none,cosreg")
+    again = run(
+        "report",
+        out,
+        "--format",
+        "markdown",
+        "--columns",
+        "rte/accuracy",
+        "--correction",
+        "none,cosreg",
+    )
     assert again.code == 0, again.error
     assert "rte/accuracy" in again.out
 

@@ -213,8 +213,9 @@ def check_dimensions(a: CloudGroup, b: CloudGroup) -> None:
     """Refuse clouds of other rows whose vectors cannot stand beside each other."""
     if a.widths[0] != b.widths[0]:
         raise DataError(
-            f"{a.names[0]} has {a.widths[0]} dimensions and {b.names[0]} {b.widths[0]}: clouds of "
-            "other rows need as many; --same-rows compares spaces of any width row by row"
+            f"{a.names[0]} has {a.widths[0]} dimensions and {b.names[0]} has {b.widths[0]}; clouds "
+            "with different rows must have the same number of dimensions (with the same rows, "
+            "--same-rows compares them row by row)"
         )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.measures.views import NONE
+from isoscope.models.layer_names import in_words
 from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.results.fields import TITLE, TOPIC
 from isoscope.results.result import Row
@@ -28,7 +29,7 @@ from isoscope.verbs.explain.contributions import (
 from isoscope.verbs.explain.names import CONTRIBUTION, MEAN_SQUARED_COSINE
 from isoscope.verbs.explain.topics.base import Question
 from isoscope.verbs.explain.topics.outliers import clipped_layer
-from isoscope.wording import and_list
+from isoscope.wording import and_list, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -200,14 +201,15 @@ def undone(vectors: NDArray[np.float32], norm: NormWeights) -> NDArray[np.float6
 
 def sentence_of(layer: str, found: Comparison) -> str:
     """Name the cause that contributes most, then the others; say so where none can be named."""
-    where = layer if layer[-1].isdigit() else f"the {layer}"
+    where = in_words(layer)
     measured = found.measured
     if not measured:
         return f"No cause of the unevenness of {where} could be measured."
     if found.unevenness.low is None:
         return (
             f"Which cause contributes most to the unevenness of {where} is not known: that takes "
-            f"at least {FEWEST_TEXTS} texts, and there are {found.unevenness.n}."
+            f"at least {FEWEST_TEXTS} texts, and these tokens are from "
+            f"{counted(found.unevenness.n, 'text')}."
         )
     if not found.uneven:
         return (

@@ -6,6 +6,7 @@ measured have no ranking: there only outlier dimensions say how much of the mean
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from isoscope.results.fields import REMARKS, REVISION, TITLE, TOPIC
@@ -141,7 +142,7 @@ def contributions_of(
 ) -> list[Mapping[str, Any]]:
     """Return what is known of contributions: of several topics the ranking, of one its own."""
     if ranking is not None:
-        measured = [line for line in ranking[CONTRIBUTION] if line["value"] is not None]
+        measured = [line for line in ranking[CONTRIBUTION] if line["low"] is not None]
         return [{"layer": ranking["part"], **line} for line in measured]
     return [
         {"layer": row.part, "cause": verdicts[0][TOPIC],
@@ -149,7 +150,7 @@ def contributions_of(
             **row.extra}
         for row in result.rows
         if len(verdicts) == 1 and row.measure == f"{CONTRIBUTION}/{verdicts[0][TOPIC]}"
-        and row.value is not None
+        and row.low is not None
     ]  # fmt: skip
 
 
@@ -254,7 +255,7 @@ def steps_after(result: Result, ranking: Verdict) -> list[Fact]:
     here = cosines.get(str(ranking["part"]))
     if first is not None and here is not None and cosines[first] - here > FAR_MORE:
         remark = f"the layer with the highest mean cosine, {cosines[first]:.2f}"
-        return [next_step(result, "explain", "--layer", first, remark=remark)]
+        return [next_step(result, "explain", "--layer", shlex.quote(first), remark=remark)]
     largest = [str(line["cause"]) for line in ranking[CONTRIBUTION] if line["largest"]]
     if largest:
         about = f"{largest[0]} in detail"

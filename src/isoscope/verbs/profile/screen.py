@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from isoscope.models.layer_names import in_words
 from isoscope.results.fields import MODEL, UNCORRECTED, is_of_checkpoint
 from isoscope.results.numbers import brief
 from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen
@@ -29,7 +30,7 @@ from isoscope.verbs.profile.names import (
     telling_parts,
 )
 from isoscope.verbs.profile.text import common_protocol, curve_of, part_rows, step_name
-from isoscope.wording import counted
+from isoscope.wording import and_list, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,8 +124,9 @@ def about_model(result: Result, model: str, *, layered: bool) -> list[str]:
     said = []
     for cause, some in causes.items():
         layers = runs([str(one["part"]) for one in some])
-        where = ", ".join(layers) if len(layers) <= 4 else f"{len(some)} layers"
-        said.append(f"{cause[:1].upper()}{cause[1:]} at {where}.")
+        named = [in_words(layer) for layer in layers]
+        where = and_list(named) if len(layers) <= 4 else f"{len(some)} layers"
+        said.append(f"{cause[:1].upper()}{cause[1:]} in {where}.")
     said += of_roles(told, COSINES)
     return [*([" ".join(said)] if said else []), *([" ".join(unknown)] if unknown else [])]
 

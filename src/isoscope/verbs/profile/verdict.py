@@ -16,6 +16,7 @@ from isoscope.models.layer_names import (
     ORDINARY,
     SUFFIX,
     UNEMBEDDING_MATRIX,
+    in_words,
 )
 from isoscope.models.model import unstored_head
 from isoscope.models.structure.norm_layers import norm_name
@@ -96,8 +97,8 @@ def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
         return [f"The mean cosine of {layer} is {value:.2f}." for layer, value in cosines.items()]
     low, high = min(cosines, key=cosines.__getitem__), max(cosines, key=cosines.__getitem__)
     said = [
-        f"The mean cosine is lowest at {low} ({cosines[low]:.2f}) and highest at {high} "
-        f"({cosines[high]:.2f})."
+        f"The mean cosine is lowest in {in_words(low)} ({cosines[low]:.2f}) and highest in "
+        f"{in_words(high)} ({cosines[high]:.2f})."
     ]
     for before, layer in pairwise(cosines):
         if layer.endswith(FINAL_NORM):
@@ -173,8 +174,8 @@ def massive_sentences(layers: Sequence[str], known: Known, found: Result) -> lis
     them = massive_count(*shares[worst]) if worst in shares else "them"
     return [
         f"In {len(decided)} of {len(layers)} layers {'a few ' * few}massive tokens decide the "
-        f"variance: at {worst} the top component holds {with_them:.3f} of it with {them} and "
-        f"{without:.3f} without{f'; the longest is {example}' if example else ''}."
+        f"variance: in {in_words(worst)} the top component holds {with_them:.3f} of it with "
+        f"{them} and {without:.3f} without{f'; the longest is {example}' if example else ''}."
     ]
 
 
@@ -215,8 +216,8 @@ def context_sentences(layers: Sequence[str], known: Known) -> list[str]:
         return []
     least = min(values, key=values.__getitem__)
     return [
-        f"Words are most contextual at {least}: occurrences of a word are {values[least]:.2f} "
-        "more alike than any two tokens."
+        f"Words are most contextual in {in_words(least)}: occurrences of a word are "
+        f"{values[least]:.2f} more alike than any two tokens."
     ]
 
 

@@ -10,8 +10,10 @@ from isoscope.data.output import check_place, write_atomically
 from isoscope.errors import UsageError
 from isoscope.results.fields import UNCORRECTED
 from isoscope.results.result import Result, load_result, shown
+from isoscope.results.screen.blocks import Screen
 from isoscope.verbs.report.pictures import save_figures, save_page
 from isoscope.verbs.report.references import bibliography
+from isoscope.verbs.report.screen import report_screen
 from isoscope.verbs.report.summary_table import (
     DIGITS,
     Pivot,
@@ -90,6 +92,24 @@ def report(
     if out is not None:
         write_atomically(Path(out), text + "\n")
     return text
+
+
+def screen(
+    results: Sequence[Result | str | Path],
+    rows: Sequence[str] | str = ("model", "part"),
+    columns: Sequence[str] | str = ("*",),
+    corrections: Sequence[str] | str = (UNCORRECTED,),
+) -> Screen:
+    """Return what a terminal shows of several results; parameters as for ``report``."""
+    loaded = [one if isinstance(one, Result) else load_result(Path(one)) for one in results]
+    files = [str(one) for one in results if not isinstance(one, Result)]
+    wanted = listed(columns, ())
+
+    def arranged() -> Screen:
+        table = pivot(loaded, listed(rows, ()), wanted, listed(corrections, ()))
+        return report_screen(loaded, table, files, chosen=wanted != ["*"])
+
+    return shown(arranged)
 
 
 def written(table: Pivot, format: str, digits: int, *, references: bool) -> str:  # noqa: A002

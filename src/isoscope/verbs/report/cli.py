@@ -8,11 +8,13 @@ from typing import Literal
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.streams import print_text
+from isoscope.cli.output import print_screen
+from isoscope.cli.streams import console, print_text
+from isoscope.registry import load
 
 EXAMPLES = """Examples:
 
-isoscope measure package:glove --out glove.json; isoscope report glove.json --columns 'i1*'
+isoscope measure package:glove --out glove.json; isoscope report glove.json
 
 isoscope report glove.json --format latex --references
 
@@ -32,24 +34,26 @@ isoscope report run.json --rows part --columns 'i1*' --format csv --out table.cs
 class ReportOptions(options.Options):
     """What ``isoscope report`` takes."""
 
-    results: list[Path] = options.argument("RESULT.json…", "Results that --out wrote.")
-    format: Literal["markdown", "csv", "latex"] = options.option(
-        "markdown", "csv has all digits; latex needs the package booktabs."
+    results: list[Path] = options.argument("RESULT.json…", "Results written by --out.")
+    format: Literal["markdown", "csv", "latex"] | None = options.option(
+        None,
+        "Print the whole table; csv has all digits, latex needs the package booktabs. Default: the "
+        "main numbers for people; with --out, markdown.",
     )
     rows: str = options.option(
         "model,part",
-        "What lines differ in, with commas: some of model, part, correction, protocol.",
+        "Comma-separated fields that make a line: model, part, correction, protocol.",
     )
     columns: str = options.option(
-        "*", "Measures, with commas; * stands for any letters, as in 'i1*'."
+        "*", "Comma-separated measures; * stands for any letters, as in 'i1*'."
     )
     corrections: str = options.option(
-        "none", "Corrections, with commas; of several, each has its columns.", "--correction"
+        "none", "Comma-separated corrections; each has columns of its own.", "--correction"
     )
     references: bool = options.flag("Append BibTeX of the measures and corrections shown.")
     pictures: options.Pictures
     out: Path | None = options.option(None, "Write the table to this file instead of printing it.")
-    digits: int = options.option(4, "Digits behind the point, but for csv.", min=0, max=17)
+    digits: int = options.option(4, "Digits after the decimal point; csv has all.", min=0, max=17)
     debug: options.Debug = False
 
 
@@ -57,10 +61,23 @@ class ReportOptions(options.Options):
 def report_command(given: ReportOptions) -> None:
     """Show several results as one table, for a page or a paper; or as one page of pictures."""
     pictures = given.pictures
-    text = isoscope.report(**given.arguments(), html=pictures.html, figures=pictures.figures)
+    for_people = not (given.format or given.references or given.out or pictures.wanted)
+    if for_people:
+        show_results(given)
+        return
+    arguments = given.arguments() | {"format": given.format or "markdown"}
+    text = isoscope.report(**arguments, html=pictures.html, figures=pictures.figures)
     if given.out is not None:
         return
     if pictures.wanted:  # a page was asked for, not a table
         places = [str(place) for place in (pictures.html, pictures.figures) if place]
         text = f"written: {', '.join(places)}"
     print_text(text)
+
+
+def show_results(given: ReportOptions) -> None:
+    """Print what results say, and their main numbers."""
+    found = load("isoscope.verbs.report.api:screen")(
+        given.results, given.rows, given.columns, given.corrections
+    )
+    print_screen(found, console())

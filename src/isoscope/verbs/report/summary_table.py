@@ -159,7 +159,8 @@ def ambiguous(one: Row, other: Row, fields: Sequence[str]) -> UsageError:
         if name not in fields and getattr(one, field) != getattr(other, field)
     ]
     advice = (
-        f"they differ in {' and '.join(differing)}: add it to --rows"
+        f"they differ in {' and '.join(differing)}; tell them apart with "
+        f"--rows {','.join([*fields, *differing])}"
         if differing
         else "they come from two results; name one of them"
     )
