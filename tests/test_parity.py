@@ -109,6 +109,7 @@ OTHER_DEFAULTS = {
     ("evaluate", "layers"): (None, "last"),  # all with --relate
     ("profile", "spool_limit"): (4.0, 4_000_000_000),
     ("profile", "group_limit"): (1.0, 2**30),
+    ("report", "format"): (None, "markdown"),  # a screen without
     ("study run", "reuse"): (None, ()),
     ("study run", "sources"): (None, ()),
 }

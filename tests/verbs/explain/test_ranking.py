@@ -79,7 +79,7 @@ def test_no_first_cause_is_named_where_it_is_not_known() -> None:
     few = sentence_of("block 5", compared(n=7, outliers=0.9))
     assert few == (
         "Which cause contributes most to the unevenness of block 5 is not known: that takes at "
-        "least 20 texts, and these tokens are from 7 texts."
+        "least 20 texts, and these tokens are from 7 different texts."
     )
     nothing = sentence_of("block 5", compared(position="the texts are too short"))
     assert nothing == "No cause of the unevenness of block 5 could be measured."
@@ -155,6 +155,11 @@ def test_one_topic_has_its_contribution_beside_it(
         "unevenness of block 3 (due to|without) position", words_of(screen_lines(result))
     )
     assert "contribution/position" in result.to_markdown()
+
+
+def test_copies_of_a_text_count_as_one(tiny_model: Callable[[str], Path], texts: list[str]) -> None:
+    result = explain(tiny_model("bert"), texts[:1] * 60, topics="layernorm,outliers")
+    assert result.verdicts[0]["sentence"].endswith("these tokens are from 1 different text.")
 
 
 def test_a_layer_without_a_norm_at_its_end_has_none_to_undo(

@@ -29,6 +29,7 @@ from isoscope.verbs.explain.contributions import (
 from isoscope.verbs.explain.names import CONTRIBUTION, MEAN_SQUARED_COSINE
 from isoscope.verbs.explain.topics.base import Question
 from isoscope.verbs.explain.topics.outliers import clipped_layer
+from isoscope.verbs.explain.topics.position_probe import different_texts
 from isoscope.wording import and_list, counted
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ def rank_causes(question: Question, causes: Sequence[str]) -> Ranking:
     norm = ending_norm(question, vectors) if NORMS in causes else None
     frequencies = question.token_frequencies if FREQUENCY in causes else None
     tokens = LayerTokens(
-        vectors, sample.ids, sample.positions, sample.sentences,
+        # Copies of a text tell no more than one of them.
+        vectors, sample.ids, sample.positions, different_texts(sample.sentences, sample.ids),
         None if frequencies is None else frequencies.log10(sample.ids),
         clipped_layer(vectors, layer).dimensions if OUTLIERS in causes else (),
         None if norm is None else undone(vectors, norm),
@@ -209,7 +211,7 @@ def sentence_of(layer: str, found: Comparison) -> str:
         return (
             f"Which cause contributes most to the unevenness of {where} is not known: that takes "
             f"at least {FEWEST_TEXTS} texts, and these tokens are from "
-            f"{counted(found.unevenness.n, 'text')}."
+            f"{counted(found.unevenness.n, 'different text')}."
         )
     if not found.uneven:
         return (
