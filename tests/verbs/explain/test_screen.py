@@ -91,11 +91,12 @@ def test_nothing_is_claimed_where_clipping_does_nothing() -> None:
     assert "contribution" not in text
 
 
-def test_a_topic_alone_says_its_whole_sentence() -> None:
+def test_a_topic_alone_says_what_it_found_and_the_figures() -> None:
     result = as_result({"frequency": other("frequency", found=True)})
     lines = screen_lines(result)
     assert lines[0] == "m · explain · frequency"
-    assert "A long sentence on frequency." in words_of(lines)
+    assert "Frequency matters." in words_of(lines)
+    assert "A long sentence on frequency." in result.to_markdown()
     assert any(line.split()[2:] == ["frequency", "0.25", "0.01", "by", "chance"] for line in lines)
     assert "all topics" in words_of(lines)
 

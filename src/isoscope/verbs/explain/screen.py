@@ -57,7 +57,7 @@ def explanation_screen(result: Result) -> Screen:
     if ranking is not None:
         answer = [str(ranking["sentence"]), *findings(verdicts, "Found")]
     else:
-        answer = [str(verdicts[0]["sentence"])] if alone else about_topics(verdicts)
+        answer = [finding_of(verdicts[0])] if alone else about_topics(verdicts)
     numbers = figure_table(result, verdicts, ranking)
     body: list[list[Block]] = [[numbers]] if numbers.rows else []
     if pictures := pictures_of(result, verdicts):
@@ -87,6 +87,12 @@ def about_topics(verdicts: Sequence[Verdict]) -> list[str]:
         answer.append(f"No dimension explains the mean cosine: {clause(first)}.")
     others = [one for one in verdicts if one is not first]
     return [*answer, *findings(others, "Also" if answer else "Found")]
+
+
+def finding_of(verdict: Verdict) -> str:
+    """Say what one topic found; its figures follow, and the whole sentence is with --details."""
+    brief = str(verdict.get(BRIEF) or "")
+    return f"{brief[:1].upper()}{brief[1:]}." if brief else str(verdict["sentence"])
 
 
 def findings(verdicts: Sequence[Verdict], start: str) -> list[str]:

@@ -313,7 +313,7 @@ def in_brief(rows: Sequence[Row]) -> tuple[str, tuple[KeyFigure, ...]]:
              if any(row.measure == name for row in strong)]  # fmt: skip
     if any(row.measure.startswith(EXPLAINED_BY_FREQUENCY) for row in strong):
         kinds.insert(0, "directions")
-    return f"how frequent tokens are goes with {and_list(kinds)}", figures
+    return f"{and_list(kinds)} go with the frequency of tokens", figures
 
 
 def meaning_of(row: Row) -> str:

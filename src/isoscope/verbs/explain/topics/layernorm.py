@@ -154,7 +154,8 @@ def in_brief(
         of = f"{len(dimensions)} dimensions drawn at random"
         figures.append(KeyFigure(f"chance that {of} do as well", chance, RARE, "limit", ".2g"))
     if found:
-        return f"dimension {first} has a large gain or bias in norm after norm", tuple(figures)
+        brief = f"outlier dimension {first} has one of the largest gains or biases in most norms"
+        return brief, tuple(figures)
     return "gains and biases of norms do not single out the outlier dimensions", tuple(figures)
 
 

@@ -151,9 +151,9 @@ def in_brief(
         probes[best].accuracy.value, guess, how,
     )  # fmt: skip
     if not told:
-        return "the position of a token cannot be read from its vector", (figure,)
+        return "a token's position in its text cannot be read from its vector", (figure,)
     where = spans(told, list(probes))
-    return f"the position of a token can be read from its vector {where}", (figure,)
+    return f"a token's position in its text can be read from its vector {where}", (figure,)
 
 
 def often_extreme(layers: Iterable[NDArray[np.float32]]) -> list[int]:
