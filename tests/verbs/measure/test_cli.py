@@ -115,7 +115,7 @@ def test_a_gate(run: Run, vectors: Path) -> None:
         (["VECTORS", "--workers", "0"], 2, "--workers"),
         (["VECTORS", "--precision", "half"], 2, "--precision"),
         (["VECTORS", "--nope"], 2, "unknown option '--nope'"),
-        (["VECTORS", "VECTORS"], 2, "nothing is expected after the source"),
+        (["VECTORS", "VECTORS"], 2, "unexpected argument"),
         ([], 2, "SOURCE is missing"),
         ([""], 2, "name a file"),
     ],

@@ -1,0 +1,119 @@
+"""The limits that isoscope's speed is held to, each as a ratio of times in one run.
+
+    python benchmarks/bars.py                    all of them
+    python benchmarks/bars.py measure version    some of them; others stay as stored
+    python benchmarks/bars.py --page             writes the page from the record again
+
+Sides alternate, and the best of several rounds counts: machines are noisy. What is measured goes to
+``docs/results/bars.json``, and the page beside it is made from that alone.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import bars_of_measures
+import numpy as np
+from bar import Bar, Figure
+from sides import others
+
+from isoscope.compute.threads import cores
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+RECORD, PAGE = (RESULTS / f"bars.{kind}" for kind in ("json", "md"))
+
+# Files that compare other parts of the package add theirs.
+BARS: Mapping[str, Bar] = {**bars_of_measures.BARS}
+
+INTRODUCTION = """\
+# Speed beside the arithmetic and beside other packages
+
+```sh
+python benchmarks/bars.py
+```
+
+Every ratio is of times in one run, in which the sides take turns; the best of several rounds
+counts. The limit must be kept, and the goal is what the work aims at. A ratio with "faster" is the
+other side's time over ours, all others are ours over the other side's. The second ratio is that of
+processor time, on which other jobs of the machine have less influence; threads that wait for each
+other take some too. All clouds are generated (seed 0), in float32, with a falling spectrum and a
+common offset.
+
+| job | case | compared with | limit | goal | ratio | of processors | ours, s | theirs, s | result |
+| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"""
+
+
+def main(chosen: list[str]) -> None:
+    """Run some bars, store what they found, and write the page."""
+    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
+    if chosen != ["--page"]:
+        for name in chosen or BARS:
+            when = f"{datetime.now(UTC):%Y-%m-%d}"
+            where = machine() + others()
+            figures = []
+            for figure in BARS[name].run():
+                print(row(BARS[name], figure), flush=True)
+                figures.append(figure._asdict())
+            record[name] = {"date": when, "machine": where, "figures": figures}
+            RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    PAGE.write_text(page(record), "utf-8")
+
+
+def machine() -> str:
+    """Say on what and with what this runs."""
+    return (
+        f"{cores()} cores, {platform.machine()}, Python {platform.python_version()}, "
+        f"numpy {np.__version__}"
+    )
+
+
+def page(record: Mapping[str, Any]) -> str:
+    """Return the page of a record."""
+    rows, notes = [], []
+    for name, bar in BARS.items():
+        if name not in record:
+            rows.append(row(bar, None))
+            continue
+        found = record[name]
+        rows += [row(bar, Figure(**figure)) for figure in found["figures"]]
+        counts = sorted({figure["rounds"] for figure in found["figures"]})
+        rounds = " or ".join(map(str, counts)) + (" round" if counts == [1] else " rounds")
+        notes.append(f"- {bar.job}: {found['date']}, {found['machine']}; {rounds}.")
+    return "\n".join([INTRODUCTION, *rows, "", *notes]) + "\n"
+
+
+def row(bar: Bar, figure: Figure | None) -> str:
+    """Return a row of the table."""
+    if figure is None:
+        cells = [bar.job, "", "", *map(factor, (bar, bar), (bar.limit, bar.goal))]
+        return f"| {' | '.join([*cells, '', '', '', '', 'not measured'])} |"
+    ratios = [ours / theirs for ours, theirs in zip(figure.ours, figure.theirs, strict=True)]
+    if bar.faster:
+        ratios = [1 / ratio for ratio in ratios]
+    shown = [factor(bar, value) for value in (bar.limit, bar.goal, *ratios)]
+    seconds = [f"{side[0]:.3g}" for side in (figure.ours, figure.theirs)]
+    cells = [bar.job, figure.case, figure.against, *shown, *seconds, result(bar, ratios[0])]
+    return f"| {' | '.join(cells)} |"
+
+
+def factor(bar: Bar, value: float) -> str:
+    """Return a ratio as the table has it."""
+    return f"{value:.3g} × faster" if bar.faster else f"{value:.2f} ×"
+
+
+def result(bar: Bar, ratio: float) -> str:
+    """Say whether a ratio keeps the limit, and reaches the goal."""
+    sign = -1 if bar.faster else 1
+    if sign * ratio <= sign * bar.goal:
+        return "goal reached"
+    return "limit kept" if sign * ratio <= sign * bar.limit else "**missed**"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
