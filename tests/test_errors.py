@@ -6,3 +6,16 @@ from isoscope.errors import DataError, unknown_name
 def test_a_message_is_one_line_whatever_a_file_calls_its_arrays() -> None:
     assert str(DataError("a\nb\r\x1b[31m‖ü")) == "a\\nb\\r\\x1b[31m‖ü"
     assert "\n" not in str(unknown_name("array", "x", ["y\nz"]))
+
+
+def test_a_message_about_data_is_short_whatever_they_hold() -> None:
+    held = "a/b c " * 1_000
+    message = str(DataError(f"row 3 holds {held!r}; write the file again"))
+    assert len(message) == 300
+    assert message.startswith("row 3 holds 'a/b c ")
+    assert message.endswith("; write the file again")
+    place = "/home/somebody/" + "folder/" * 60 + "x.json:"  # whose length is the caller's affair
+    message = str(DataError(f"{place} row 3 holds {held!r}; write the file again"))
+    assert message.startswith(f"{place} row 3 holds")
+    assert len(message) == len(place) + 300
+    assert str(DataError(f"{place} {'x ' * 140}")) == f"{place} {'x ' * 140}"

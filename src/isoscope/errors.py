@@ -21,6 +21,9 @@ LONGEST_NAME = 60
 # What no word of ours is; paths, which may well be so long, stay whole.
 LONG_WORD = re.compile(r"[^\s/\\]{120,}")
 
+# The file that a message begins with.
+PLACE = re.compile(r"\S*[/\\]\S*")
+
 
 def plain_reason(error: Exception) -> str:
     """Return what was wrong with a stored file, where Python would speak of its own limits.
@@ -50,6 +53,24 @@ def cut(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
+def shortened(message: str) -> str:
+    """Cut the middle of a message that is too long, not counting the path that it begins with.
+
+    It begins with what is wrong and ends with what to do; what a file holds stands between.
+
+    Examples
+    --------
+    >>> len(shortened(f"x.json holds {'so much ' * 100}; write it again"))
+    300
+    """
+    place = PLACE.match(message)
+    room = LONGEST_MESSAGE + (0 if place is None else place.end())
+    if len(message) <= room:
+        return message
+    end = LONGEST_MESSAGE // 3
+    return f"{message[: room - end - 1]}…{message[-end:]}"
+
+
 # What Python says of numbers that are too long to be read, and of fields that are not there.
 DIGITS = "for integer string conversion"
 MISSING = re.compile(r"(?:missing \d+ required [\w-]+ arguments?: |^)('\w+'.*)$")
@@ -70,9 +91,16 @@ class IsoscopeError(ValueError):
 
 
 class DataError(IsoscopeError):
-    """The data cannot be used as it is: truncated, not finite, of the wrong kind."""
+    """The data cannot be used as it is: truncated, not finite, of the wrong kind.
+
+    Whatever the data hold, the message has at most 300 characters.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.args = (shortened(str(self)),)
 
 
 class UsageError(IsoscopeError):

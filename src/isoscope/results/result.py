@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 
 from isoscope.data.output import write_atomically
-from isoscope.errors import DataError, IsoscopeError, UsageError, plain_reason, require
+from isoscope.errors import DataError, IsoscopeError, UsageError, cut, plain_reason, require
 from isoscope.measures.registry import find_measure
 from isoscope.registry import load
 from isoscope.results.destination import check_ending
@@ -257,7 +257,7 @@ class Result(Record):
             version = values.get("schema_version")
             if not isinstance(version, int) or version > SCHEMA_VERSION:
                 raise NewerSchemaError(
-                    f"this result has schema version {version!r}; "
+                    f"this result has schema version {cut(repr(version))}; "
                     f"this isoscope reads up to {SCHEMA_VERSION}"
                 )
             values["rows"] = [Row.from_dict(row) for row in values["rows"]]
