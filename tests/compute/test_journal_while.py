@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,3 +127,66 @@ def test_a_second_run_is_not_told_to_delete_the_folder_of_the_first(tmp_path: Pa
     Journal.open(folder, ASKED).close()
     with pytest.raises(UsageError, match="--resume continues it"):
         refuse_unfinished(folder)
+
+
+class Interrupts:
+    """Ctrl-C at the k-th call of any of some methods of ``Path``."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, at: int, *names: str) -> None:
+        self.left = at
+        for name in names:
+            patch.setattr(Path, name, self.interrupted(getattr(Path, name)))
+
+    def interrupted(self, method: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+            return method(*args, **options)
+
+        return call
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_an_interrupt_while_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    journal = Journal.open(tmp_path / "journal", ASKED)
+    for step in ("read 0-0", "read 0-1"):
+        journal.save(step, {"x": np.ones(1)})
+    interrupts = Interrupts(monkeypatch, at, "unlink", "rmdir", "glob")
+    with pytest.raises(KeyboardInterrupt):
+        journal.remove()
+    monkeypatch.undo()
+    assert interrupts.left <= 0, "there are fewer such calls: test fewer"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("at", range(1, 9))
+def test_an_interrupt_while_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    interrupts = Interrupts(monkeypatch, at, "mkdir", "exists", "open", "glob", "stat", "iterdir")
+    with (
+        pytest.raises(KeyboardInterrupt),
+        journal_while(tmp_path / "journal", ASKED, resume=False),
+    ):
+        pass
+    monkeypatch.undo()
+    assert interrupts.left <= 0, "there are fewer such calls: test fewer"
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_while_it_goes_on_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "journal"
+    with Journal.open(folder, ASKED) as journal:
+        journal.save("read 0-0", {"x": np.ones(1)})
+    for at in range(1, 8):
+        Interrupts(monkeypatch, at, "mkdir", "exists", "open", "glob", "stat")
+        with pytest.raises(KeyboardInterrupt):
+            Journal.open(folder, ASKED, resume=True)
+        monkeypatch.undo()
+    with Journal.open(folder, ASKED, resume=True) as journal:
+        assert journal.steps == ("read 0-0",)

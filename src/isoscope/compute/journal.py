@@ -52,16 +52,19 @@ class FolderLock:
                 file = self._path.open("a+b")
             except OSError as error:
                 raise UsageError(cannot_be_written(self._path, error)) from error
-            if not lock(file):
-                with file:
+            try:
+                if not lock(file):
                     raise in_use(self._path.parent, file)
-            # The last holder may have deleted the file between our open() and our lock: then the
-            # lock is on a file that nobody else will ever see, and we try again.
-            if self._is_current(file):
-                file.truncate(0)
-                file.write(str(os.getpid()).encode())
-                file.flush()
-                return file
+                # The last holder may have deleted the file between our open() and our lock: then
+                # the lock is on a file that nobody else will ever see, and we try again.
+                if self._is_current(file):
+                    file.truncate(0)
+                    file.write(str(os.getpid()).encode())
+                    file.flush()
+                    return file
+            except BaseException:
+                file.close()
+                raise
             file.close()
 
     def _is_current(self, file: BinaryIO) -> bool:
@@ -70,6 +73,11 @@ class FolderLock:
             return os.path.samestat(os.fstat(file.fileno()), self._path.stat())
         except FileNotFoundError:
             return False
+
+    @property
+    def held(self) -> bool:
+        """Whether it has not been released."""
+        return self._file is not None
 
     def release(self, *, delete: bool = False) -> None:
         """Let others in; with ``delete`` the file goes first, while it is still ours."""
@@ -327,10 +335,15 @@ class Journal:
         # Through JSON and back, as what is compared with it was: tuples become lists on the way.
         # The version counts because another one may sum in another order.
         settled = json.loads(json.dumps({**configuration, "isoscope": __version__}))
-        make_folder(folder)
-        # From here on nobody else changes the folder; what looks like a leftover below could
-        # otherwise be a file that another run is just writing.
-        lock = FolderLock(folder / LOCK)
+        try:
+            make_folder(folder)
+            # From here on nobody else changes the folder; what looks like a leftover below could
+            # otherwise be a file that another run is just writing.
+            lock = FolderLock(folder / LOCK)
+        except KeyboardInterrupt:
+            remove_unused(folder)
+            raise
+        begun = True
         try:
             begun = (folder / CONFIGURATION).exists()
             if begun and not resume:
@@ -346,7 +359,10 @@ class Journal:
             # All checksums are checked now, not when a step is loaded hours later.
             return cls(folder, lock, known_steps(folder))
         except BaseException:
+            if not begun:
+                (folder / CONFIGURATION).unlink(missing_ok=True)
             lock.release()
+            remove_unused(folder)
             raise
 
     @property
@@ -409,8 +425,21 @@ class Journal:
 
     def remove(self) -> None:
         """Delete the journal, after its run has succeeded; files of others stay."""
+        try:
+            self._remove()
+        except KeyboardInterrupt:  # half a journal would be in the way of the next run
+            self._remove()
+            raise
+
+    def _remove(self) -> None:
         with self._writing:
             self._open = False
+        if self._lock.held:  # or the files may already be another run's
+            self._remove_files()
+        with suppress(OSError):  # somebody else's files, or the lock of the next run
+            self.folder.rmdir()
+
+    def _remove_files(self) -> None:
         # The newest step goes last, even after the configuration: a run that replaces what it
         # started from notes that as its last step, and could not be continued without it.
         newest = {self._path(step) for step in list(self._finished)[-1:]}
@@ -420,8 +449,6 @@ class Journal:
             path.unlink(missing_ok=True)
         self._finished = {}
         self._lock.release(delete=True)
-        with suppress(OSError):  # somebody else's files, or the lock of the next run
-            self.folder.rmdir()
 
     def __enter__(self) -> Journal:
         return self
@@ -528,6 +555,14 @@ def make_folder(folder: Path) -> None:
                 )
     except OSError as error:
         raise UsageError(cannot_be_written(folder, error)) from error
+
+
+def remove_unused(folder: Path) -> None:
+    """Remove a folder in which no run has kept anything, unless another one is about to."""
+    with suppress(UsageError, OSError):
+        if {path.name for path in folder.iterdir()} == {LOCK}:
+            FolderLock(folder / LOCK).release(delete=True)
+        folder.rmdir()
 
 
 def is_entry(path: Path) -> bool:
