@@ -87,9 +87,9 @@ def test_nothing_is_begun_that_cannot_end(tmp_path: Path) -> None:
         ("w", "v.npy stays .npy"),
         ("w.npy.gz", "v.npy stays .npy"),
         ("absent/w.npy", "there is no folder"),
-        ("v.npy", "is the file that is read"),
-        ("link.npy", "is the file that is read"),
-        (".", "is the file that is read"),
+        ("v.npy", "is a file that is read"),
+        ("link.npy", "is a file that is read"),
+        (".", "is a file that is read"),
         ("", "name a file"),
     ],
 )

@@ -9,12 +9,14 @@ packs the values again when the command is called.
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 import typer
 
@@ -27,6 +29,9 @@ Group = TypeVar("Group", bound="Options")
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """A group of options: every field is one, or a further group."""
+
+    REPLACED: ClassVar[tuple[str, ...]] = ()
+    """Files that are read, and that may be written over."""
 
     def arguments(self) -> dict[str, Any]:
         """Return the options by name, as the verb of the Python API takes them.
@@ -58,11 +63,41 @@ def command(function: Callable[[Group], None]) -> Callable[..., None]:
 
     @wraps(function)
     def run(**values: Any) -> None:
+        check_outputs(values, kind.REPLACED)
         function(packed(kind, values))
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
+
+
+# Options that name a file to be written.
+OUTPUTS = {"out": "--out", "save": "--save", "map_file": "--map", "html": "--html"}
+
+
+def check_outputs(values: dict[str, Any], replaced: tuple[str, ...] = ()) -> None:
+    """Refuse to write over a file that is read, and two outputs of one name."""
+    written = {one: Path(values[name]) for name, one in OUTPUTS.items() if values.get(name)}
+    for (one, path), (other, second) in combinations(written.items(), 2):
+        if os.path.realpath(path) == os.path.realpath(second):
+            raise UsageError(f"{one} and {other} name the same file, {path}; name two")
+    read = [
+        text
+        for name, value in values.items() if name not in (*OUTPUTS, *replaced)
+        for text in (value if isinstance(value, list | tuple) else [value])
+        if isinstance(text, str | Path)
+    ]  # fmt: skip
+    for one, path in written.items():
+        if path.is_file() and any(is_same_file(text, path) for text in read):
+            raise UsageError(f"{one} {path} is a file that is read; name another")
+
+
+def is_same_file(text: str | Path, path: Path) -> bool:
+    """Whether the value of an option is the name of a file, and the file is that one."""
+    try:
+        return path.samefile(text)
+    except (OSError, ValueError):  # which no file can be called
+        return False
 
 
 # Under which a field keeps how its option is declared to typer, given the name of the field.
@@ -126,8 +161,10 @@ def packed(kind: type[Group], values: dict[str, Any]) -> Group:
     hints = get_type_hints(kind)
     return kind(
         **{
-            name: packed(hint, values) if is_group(hint) else values[name]
-            for name, hint in hints.items()
+            one.name: packed(hints[one.name], values)
+            if is_group(hints[one.name])
+            else values[one.name]
+            for one in fields(kind)
         }
     )
 

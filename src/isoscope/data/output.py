@@ -14,7 +14,7 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -154,6 +154,21 @@ def check_place(path: Path, option: str = "--out") -> None:
             pass
     except OSError as error:
         raise UsageError(f"{option} {cannot_be_written(path, error)}") from error
+
+
+def same_file(one: Location, other: Location) -> bool:
+    """Whether two names are those of one file."""
+    if one.text == other.text:
+        return True
+    if one.is_remote or other.is_remote or not (one.exists() and other.exists()):
+        return False
+    return one.path.samefile(other.path)
+
+
+def refuse_read(out: str | Path, read: Iterable[str | Path], option: str = "--out") -> None:
+    """Refuse to write over a file that is read."""
+    if any(same_file(Location(str(name)), Location(str(out))) for name in read):
+        raise UsageError(f"{option} {out} is a file that is read; name another")
 
 
 def cannot_be_written(name: object, error: OSError) -> str:

@@ -22,7 +22,7 @@ from isoscope.data.combine import is_pattern
 from isoscope.data.formats.registry import FORMATS, KEY, PREFIX
 from isoscope.data.location import WILDCARDS, Location, is_postgres, matches, redacted
 from isoscope.data.open import OnError, open_all, open_file, open_location
-from isoscope.data.output import atomic_output, check_target, compressed
+from isoscope.data.output import atomic_output, check_target, compressed, same_file
 from isoscope.data.selection import finite_rows, label_of
 from isoscope.errors import DataError, UsageError
 from isoscope.progress import Progress, report
@@ -415,20 +415,11 @@ def checked(plan: Plan, change: Change) -> Plan:
     """Refuse a width that does not fit, and files that cannot or must not be written."""
     change.check_width(plan.cloud.width, str(plan.source))
     if same_file(plan.source, plan.out):
-        raise UsageError(f"--out {plan.out} is the file that is read; name another")
+        raise UsageError(f"--out {plan.out} is a file that is read; name another")
     # A folder that is yet to be made must be possible where it is to be.
     new = plan.in_folder and not plan.out.is_remote and not plan.out.path.parent.exists()
     check_target(Location(str(plan.out.path.parent)) if new else plan.out)
     return plan
-
-
-def same_file(one: Location, other: Location) -> bool:
-    """Whether two names are those of one file."""
-    if one.text == other.text:
-        return True
-    if one.is_remote or other.is_remote or not (one.exists() and other.exists()):
-        return False
-    return one.path.samefile(other.path)
 
 
 def carried_out(plan: Plan, change: Change, report: Callable[[int], None]) -> Written:

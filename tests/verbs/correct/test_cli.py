@@ -237,7 +237,7 @@ FIT = ["--correction", "center", "--out", "d.safetensors"]
         (
             ["fit", "t.safetensors", "--correction", "center", "--out", "t.safetensors"],
             2,
-            "vectors",
+            "is a file that is read",
         ),
         (["fit", "absent.npy", *FIT], 2, "there is no file absent.npy"),
         (["fit", "layer_{k}.npy", *FIT], 2, "a correction is fitted on one cloud"),
@@ -248,7 +248,7 @@ FIT = ["--correction", "center", "--out", "d.safetensors"]
         (["apply", "t.safetensors", "v.npy", "--out", "w.npy"], 1, "no correction saved by"),
         (["apply", "c.safetensors", "absent.npy", "--out", "w.npy"], 2, "there is no file absent"),
         (["apply", "c.safetensors", "v.npy", "--out", "w.parquet"], 2, "v.npy stays .npy"),
-        (["apply", "c.safetensors", "v.npy", "--out", "v.npy"], 2, "is the file that is read"),
+        (["apply", "c.safetensors", "v.npy", "--out", "v.npy"], 2, "is a file that is read"),
         (["apply", "c.safetensors", "narrow.npy", "--out", "w.npy"], 1, "has 5 dimensions"),
         (["refresh", "c.safetensors", "v.npy"], 2, "are those that the correction was fitted on"),
         (["refresh", "c.safetensors", "narrow.npy"], 1, "6 dimensions, and the new vectors have 5"),

@@ -23,7 +23,7 @@ from isoscope.corrections.registry import make_correction, names_from_sums, text
 from isoscope.corrections.storage import load_correction
 from isoscope.data.location import Location, is_postgres
 from isoscope.data.open import one_cloud, open_cloud
-from isoscope.data.output import check_place
+from isoscope.data.output import check_place, refuse_read
 from isoscope.data.rewrite import refuse_corrected
 from isoscope.data.sampling import LARGE_SIZE
 from isoscope.data.selection import RowSelection
@@ -175,6 +175,8 @@ def apply_correction(
     >>> apply_correction("whiten.safetensors", "vectors.npy", "white.npy")  # doctest: +SKIP
     """
     check_scale(engine, workers, on_error, None)
+    if not isinstance(correction, Correction) and not is_postgres(str(out)):
+        refuse_read(out, [correction])
     fitted = correction if isinstance(correction, Correction) else load_correction(correction)
     applied = apply_to_files(
         fitted, source, str(out), column=column, keep_norms=keep_norms, progress=progress,
@@ -327,9 +329,7 @@ def correction_path(out: str, source: str) -> Path:
     if path.suffix.lower() != ENDING:
         raise UsageError(f"--out {out}: the name of a correction must end in {ENDING}")
     check_place(path)
-    other = Location(source)
-    if path.exists() and not other.is_remote and other.exists() and path.samefile(other.path):
-        raise UsageError(f"--out {out} is the file with the vectors; name another")
+    refuse_read(out, [source])
     return path
 
 

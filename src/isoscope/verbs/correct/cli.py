@@ -191,6 +191,8 @@ def apply(given: ApplyOptions) -> None:
 class RefreshOptions(options.Options):
     """What ``isoscope correct refresh`` takes."""
 
+    REPLACED = ("correction",)
+
     correction: FileArgument
     source: SourceArgument
     out: str | None = options.option(None, "Write here, and leave FILE as it is.", metavar="FILE2")

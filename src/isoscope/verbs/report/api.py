@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from isoscope.data.output import check_place, write_atomically
+from isoscope.data.output import check_place, refuse_read, write_atomically
 from isoscope.errors import UsageError
 from isoscope.results.fields import UNCORRECTED
 from isoscope.results.result import Result, load_result, shown
@@ -74,6 +74,7 @@ def report(
     """
     if out is not None:
         check_place(Path(out))
+        refuse_read(out, [one for one in results if not isinstance(one, Result)])
     loaded = [one if isinstance(one, Result) else load_result(Path(one)) for one in results]
     if html is not None:
         page = html
