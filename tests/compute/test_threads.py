@@ -62,6 +62,20 @@ def test_overlapping_runs_restore_the_threads_of_blas() -> None:
     assert threads() == before
 
 
+def test_every_thread_can_hold_blas_to_one() -> None:
+    """threadpoolctl alone lets only the first thread that held it do so again."""
+
+    def held() -> set[int]:
+        with one_blas_thread():
+            return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    found = [held()]
+    other = threading.Thread(target=lambda: found.append(held()))
+    other.start()
+    other.join()
+    assert found == [{1}, {1}]
+
+
 def test_blas_is_looked_for_again_after_an_import_only(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
 

@@ -87,3 +87,13 @@ def test_a_zero_vector_stays_one() -> None:
     rows = np.zeros((1, 24))
     rows[0, 5] = 1.0
     assert fitted.transform(rows).any()
+
+
+@pytest.mark.parametrize("size", [1e25, 1e-30])
+def test_squares_beyond_single_precision_are_no_fault_of_a_query(size: float) -> None:
+    """The check for NaN sums squares, which overflow long before the numbers themselves do."""
+    rows = (np.random.default_rng(3).normal(size=(40, 5)) * size).astype(np.float32)
+    fitted = make_correction("center").fit(rows)
+    one, many = fitted.transform(rows[:1]), fitted.transform(rows)
+    assert np.isfinite(one).all()
+    assert np.array_equal(one, many[:1])

@@ -11,9 +11,10 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any, Generic, Protocol, TypeVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import product
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController
 
@@ -146,6 +147,28 @@ def in_parallel(calls: Sequence[Callable[[], Value]]) -> list[Value]:
     return [results[position] for position in range(len(calls))]
 
 
+class ThreadCount(NamedTuple):
+    """How many threads one library of BLAS uses: what tells it, and what sets it."""
+
+    get: Callable[[], int]
+    set: Callable[[int], object]
+
+    @classmethod
+    def of(cls, library: Any) -> ThreadCount:
+        """Take the functions of OpenBLAS themselves where it has threads of its own.
+
+        threadpoolctl lets only the first thread that sets a number do so from then on, and takes
+        several times as long.
+        """
+        if getattr(library, "threading_layer", None) == "pthreads":
+            for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
+                names = (f"{prefix}openblas_{verb}_num_threads{suffix}" for verb in ("get", "set"))
+                found = [getattr(library.dynlib, name, None) for name in names]
+                if all(found):
+                    return cls(*cast("Any", found))
+        return cls(library.get_num_threads, library.set_num_threads)
+
+
 class BlasLimit:
     """Holds BLAS to one thread per call while any of this package's own threads run.
 
@@ -155,32 +178,33 @@ class BlasLimit:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
-        self._before: list[tuple[Any, int]] = []
-        self._controllers: list[Any] = []
+        self._before: list[tuple[ThreadCount, int]] = []
+        self._counts: list[ThreadCount] = []
         self._modules = 0
 
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        """Hold the limit for a while."""
+    def __call__(self) -> BlasLimit:
+        """Return the limit for a ``with`` statement, which may hold it while others do."""
+        return self
+
+    def __enter__(self) -> None:
         with self._lock:
             self._users += 1
             if self._users == 1:
                 # By hand instead of by threadpoolctl's limit, which takes longer than to correct a
                 # vector; a library that has one thread already is left alone.
-                counts = [(library, library.get_num_threads()) for library in self._libraries()]
+                counts = [(library, library.get()) for library in self._libraries()]
                 self._before = [(library, count) for library, count in counts if count != 1]
                 for library, _ in self._before:
-                    library.set_num_threads(1)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._users -= 1
-                if self._users == 0:
-                    for library, count in self._before:
-                        library.set_num_threads(count)
+                    library.set(1)
 
-    def _libraries(self) -> list[Any]:
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                for library, count in self._before:
+                    library.set(count)
+
+    def _libraries(self) -> list[ThreadCount]:
         """Return the loaded libraries of BLAS.
 
         To find them takes milliseconds, as long as a whole read of a small cloud. Libraries come
@@ -188,9 +212,9 @@ class BlasLimit:
         """
         if len(sys.modules) != self._modules:
             found = ThreadpoolController().lib_controllers
-            self._controllers = [library for library in found if library.user_api == "blas"]
+            self._counts = [ThreadCount.of(one) for one in found if one.user_api == "blas"]
             self._modules = len(sys.modules)
-        return self._controllers
+        return self._counts
 
 
 one_blas_thread = BlasLimit()
