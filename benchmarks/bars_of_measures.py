@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def whole() -> Iterator[Figure]:
     """Compare all measures of four corrections with the products that they cannot do without."""
     x = cloud(*LARGE)
     others = {"three products: XᵀX and two X·V": partial(floor, x)}
-    yield from compared(shape(LARGE), partial(isoscope.measure, x), others, 5)
+    yield from compared(shape(LARGE), partial(isoscope.measure, x), others, 4)
 
 
 def audits(names: list[str] | str, size: tuple[int, int], rounds: int) -> Iterator[Figure]:
@@ -67,12 +67,6 @@ def audit_default() -> Iterator[Figure]:
     return audits([*names, "hubness", "intrinsic_dimension"], SMALL, 2)
 
 
-def audit_all() -> Iterator[Figure]:
-    """Compare all measures with the audits."""
-    yield from audits("all", SMALL, 2)
-    yield from audits("all", LONG, 1)
-
-
 def clusters() -> Iterator[Figure]:
     """Compare ``local_i1`` with as many runs of scikit-learn's k-means."""
     x = cloud(*SMALL)
@@ -85,16 +79,15 @@ def clusters() -> Iterator[Figure]:
     yield from compared(shape(SMALL), ours, others, 3)
 
 
-def single() -> Iterator[Figure]:
+def single(size: tuple[int, int]) -> Iterator[Figure]:
     """Compare each measure by itself with whoever else computes it."""
-    for size in (SMALL, LARGE):
-        x = cloud(*size)
-        for name, (whose, other) in ELSEWHERE.items():
-            ours = partial(isoscope.measure, x, [name], ["none"], intervals=False)
-            value = ours().value(name)
-            if value is None or abs(value / other(x) - 1) > 1e-3:
-                raise ValueError(f"{name} is not what {whose} computes")
-            yield from compared(f"{name}, {shape(size)}", ours, {whose: partial(other, x)}, 9)
+    x = cloud(*size)
+    for name, (whose, other) in ELSEWHERE.items():
+        ours = partial(isoscope.measure, x, [name], ["none"], intervals=False)
+        value = ours().value(name)
+        if value is None or abs(value / other(x) - 1) > 1e-3:
+            raise ValueError(f"{name} is not what {whose} computes")
+        yield from compared(f"{name}, {shape(size)}", ours, {whose: partial(other, x)}, 9)
 
 
 def intrinsic_dimension() -> Iterator[Figure]:
@@ -133,38 +126,45 @@ def starting(calls: tuple[str, ...]) -> Iterator[Figure]:
             yield from compared(f"`isoscope {call}`", ours, imports, 11)
 
 
-def removal() -> Iterator[Figure]:
+def removal(title: str) -> Iterator[Figure]:
     """Compare cluster removal with k-means of faiss and scikit-learn's PCA of each cluster."""
-    for title, x in cluster_clouds().items():
+    x = CLOUDS[title]()
 
-        def peer(x: np.ndarray = x) -> None:
-            labels = faiss_clusters(x)[0]
-            for one in range(CLUSTERS):
-                rows = x[labels == one]  # clusters of faiss may be as good as empty
-                if len(rows) > 1:
-                    PCA(min(REMOVED, len(rows)), random_state=0).fit(rows)
+    def peer() -> None:
+        labels = faiss_clusters(x)[0]
+        for one in range(CLUSTERS):
+            rows = x[labels == one]  # clusters of faiss may be as good as empty
+            if len(rows) > 1:
+                PCA(min(REMOVED, len(rows)), random_state=0).fit(rows)
 
-        ours = partial(ClusterRemoval(CLUSTERS, REMOVED).fit, x)
-        yield from compared(title, ours, {"faiss k-means and scikit-learn PCAs": peer}, 3)
+    ours = partial(ClusterRemoval(CLUSTERS, REMOVED).fit, x)
+    others = {"faiss k-means and scikit-learn PCAs": peer}
+    yield from compared(f"{shape(LARGE)}, {title}", ours, others, 2)
 
 
-def kmeans() -> Iterator[Figure]:
+def kmeans(title: str) -> Iterator[Figure]:
     """Compare k-means with that of faiss, at the same inertia or a lower one."""
-    for title, x in cluster_clouds().items():
-        group = isoscope.open_cloud(x)
-        ratio = ClusterRemoval(CLUSTERS, 0).fit(x).inertia_ / faiss_clusters(x)[1]
-        case = f"{title}, inertia {ratio:.4f} ×"
-        ours = partial(centers.find_centers, group, CLUSTERS, 0)
-        yield from compared(case, ours, {"faiss": partial(faiss_clusters, x)}, 3)
+    x = CLOUDS[title]()
+    group = isoscope.open_cloud(x)
+    ratio = ClusterRemoval(CLUSTERS, 0).fit(x).inertia_ / faiss_clusters(x)[1]
+    case = f"{shape(LARGE)}, {title}, inertia {ratio:.4f} ×"
+    ours = partial(centers.find_centers, group, CLUSTERS, 0)
+    yield from compared(case, ours, {"faiss": partial(faiss_clusters, x)}, 5)
 
 
-def cluster_clouds() -> dict[str, np.ndarray]:
-    """Return the cloud, and one whose vectors are moved to one of forty places."""
+def grouped() -> np.ndarray:
+    """Return the cloud with its vectors moved to one of forty places."""
     x = cloud(*LARGE)
     random = np.random.default_rng(1)
     places = random.standard_normal((40, LARGE[1]), dtype=np.float32) / 2
-    moved = x + places[random.integers(0, 40, LARGE[0])]
-    return {f"{shape(LARGE)}, one cluster": x, f"{shape(LARGE)}, 40 clusters": moved}
+    moved: np.ndarray = x + places[random.integers(0, 40, LARGE[0])]
+    return moved
+
+
+CLOUDS: dict[str, Callable[[], np.ndarray]] = {
+    "one cluster": partial(cloud, *LARGE),
+    "40 clusters": grouped,
+}
 
 
 def faiss_clusters(x: np.ndarray) -> tuple[np.ndarray, float]:
@@ -192,13 +192,21 @@ BARS = {
     "audit-default": Bar(
         "default measures, hubness, intrinsic dimension", 15, 40, audit_default, faster=True
     ),
-    "audit-all": Bar("`--measures all`, one space", 4, 15, audit_all, faster=True),
+    "audit-all": Bar(
+        "`--measures all`, one space", 4, 15, partial(audits, "all", SMALL, 2), faster=True
+    ),
+    "audit-all-long": Bar(
+        "`--measures all`, one space", 4, 15, partial(audits, "all", LONG, 1), faster=True
+    ),
     "local-i1": Bar("`local_i1`, five seeds", 1.0, 0.3, clusters),
-    "single": Bar("one measure without interval", 1.0, 0.5, single),
+    "single-small": Bar("one measure without interval", 1.0, 0.5, partial(single, SMALL)),
+    "single-large": Bar("one measure without interval", 1.0, 0.5, partial(single, LARGE)),
     "intrinsic-dimension": Bar("one measure without interval", 1.0, 0.5, intrinsic_dimension),
     "version": Bar("starting", 1.5, 1.2, partial(starting, ("--version",))),
     "startup": Bar("starting", 1.5, 1.5, partial(starting, CALLS[1:])),
-    "removal": Bar("cluster removal, 27 × 12", 0.5, 0.25, removal),
-    "kmeans": Bar("k-means, 27 clusters", 2.0, 2.0, kmeans),
+    "removal-one": Bar("cluster removal, 27 × 12", 0.5, 0.25, partial(removal, "one cluster")),
+    "removal-40": Bar("cluster removal, 27 × 12", 0.5, 0.25, partial(removal, "40 clusters")),
+    "kmeans-one": Bar("k-means, 27 clusters", 2.0, 2.0, partial(kmeans, "one cluster")),
+    "kmeans-40": Bar("k-means, 27 clusters", 2.0, 2.0, partial(kmeans, "40 clusters")),
     "query": Bar("whitening a single query", 1.0, 1.0, query),
 }
