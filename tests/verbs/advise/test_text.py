@@ -30,13 +30,10 @@ class Means(Problem):
     """Items whose outputs are their scores."""
 
     count: int
+    main: str = "mean"
     task: str = "toy"
     unit: str = "pairs"
     texts: tuple[str, ...] = ()
-
-    @property
-    def main(self) -> str:
-        return "mean"
 
     def __len__(self) -> int:
         return self.count
@@ -49,7 +46,7 @@ class Means(Problem):
 
     def scores(self, outputs: np.ndarray, items: Items, level: float) -> Mapping[str, Score]:
         del items
-        return {"mean": mean_score(outputs, level)}
+        return {self.main: mean_score(outputs, level)}
 
 
 def tried(name: str, outputs: np.ndarray) -> CrossFitted:
@@ -58,7 +55,13 @@ def tried(name: str, outputs: np.ndarray) -> CrossFitted:
 
 
 def decided(
-    gains: list[float], noise: float, items: int, worthwhile: float, level: float, seed: int
+    gains: list[float],
+    noise: float,
+    items: int,
+    worthwhile: float,
+    level: float,
+    seed: int,
+    main: str = "mean",
 ) -> tuple[Means, Decision]:
     """Decide about corrections that gain so much, with so much noise."""
     random = np.random.default_rng(seed)
@@ -67,7 +70,7 @@ def decided(
         tried(name, np.clip(before + gain + noise * random.standard_normal(items), 0, 1))
         for name, gain in zip(NAMES, gains, strict=False)
     ]
-    problem = Means(items)
+    problem = Means(items, main)
     return problem, decide(problem, before, found, level=level, worthwhile=worthwhile)
 
 
@@ -85,6 +88,7 @@ DECISIONS = st.builds(
     worthwhile=st.sampled_from([0.0, 0.01, 0.03]),
     level=st.sampled_from([0.8, 0.95, 0.99]),
     seed=st.integers(0, 10_000),
+    main=st.sampled_from(["mean", "toy/auc"]),
 )  # fmt: skip
 INTERVAL = re.compile(r"([+-]\d\.\d+) \(([+-]\d\.\d+) to ([+-]\d\.\d+)\)")
 
@@ -130,6 +134,12 @@ def test_no_sentence_stands_beside_an_interval_that_says_otherwise(
         assert decision.recommended is not None
         assert decision.recommended.gain >= limit
         assert all(low > 0 for _, low, _ in printed)
+        if problem.main.endswith("auc"):
+            assert decision.recommended.score.low is None or decision.recommended.score.low > 0.5
+    if "not significantly more than chance" in sentence:
+        ends = re.search(r"scores \S+ \((\S+) to (\S+)\)", sentence)
+        assert ends is not None
+        assert float(ends[1]) <= 0.5
     for line in caveats(problem, decision, COSINES):
         ends = [tuple(map(float, one)) for one in INTERVAL.findall(line)]
         if line.startswith("Whitening loses"):
@@ -165,6 +175,20 @@ def test_each_outcome_has_its_sentence(
     problem, decision = decided(gains, noise, items, 0.01, 0.95, 1)
     assert decision.outcome == outcome
     assert said in sentence_of(problem, decision)
+
+
+def test_what_scores_no_more_than_chance_is_not_recommended() -> None:
+    """Random labels: a correction moves the AUC from 0.45 to 0.50."""
+    low = np.random.default_rng(0).uniform(0.35, 0.55, 100)
+    problem = Means(100, "toy/auc")
+    found = [tried("center", low + np.random.default_rng(1).uniform(0.03, 0.07, 100))]
+    decision = decide(problem, low, found)
+    assert decision.recommended is None
+    assert decision.outcome == "undecided"
+    said = sentence_of(problem, decision)
+    assert said.startswith("No recommendation: center gains significantly on toy toy/auc")
+    assert said.endswith("which is not significantly more than chance (0.5).")
+    assert decide(Means(100), low, found).recommended is not None
 
 
 def test_ends_that_round_to_zero_get_more_digits() -> None:

@@ -35,6 +35,14 @@ def test_what_may_be_kept() -> None:
     assert "A's correction may be kept for B" in text
 
 
+def test_rows_are_counted_once_where_they_are_the_same() -> None:
+    turned = A @ np.linalg.qr(RANDOM.normal(size=(10, 10)))[0]
+    (title, *_) = screen_lines(isoscope.diff(A, turned, same_rows=True))
+    assert title.endswith("· the same 600 rows")
+    (title, *_) = screen_lines(isoscope.diff(A, turned, same_rows=False))
+    assert title.endswith("· 1,200 rows")
+
+
 def test_the_same_vectors() -> None:
     text = words_of(screen_lines(isoscope.diff(A, A)))
     assert "every difference is exactly 0" in text

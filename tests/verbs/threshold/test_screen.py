@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from screens_for_tests import screen_lines, words_of
 
 import isoscope
+from isoscope.results.result import Row
+from isoscope.verbs.threshold.screen import about_score, ends_of_share
 
 RANDOM = np.random.default_rng(3)
 
@@ -28,6 +34,60 @@ def test_a_score_that_was_asked_about(offset: np.ndarray) -> None:
     assert "0.999 is rare" in words_of(lines)
     assert any(line.strip() == "^ 0.8" for line in lines)
     assert any(line.startswith("  1 chance match per query") for line in lines)
+
+
+def asked_about(share: float, low: float | None, high: float | None, pairs: int = 10**6) -> Row:
+    """A score that this share of random pairs lies above."""
+    ends = [None if end is None else 100 * (1 - end) for end in (high, low)]
+    extra = {"score": 0.8, "share_above": share, "matches_per_query": 1_000 * share}
+    return Row("d", "", "none", "random-pairs/at-0.8", 100 * (1 - share), low=ends[0],
+               high=ends[1], n=pairs, extra=extra)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        (asked_about(0.003, 0.002, 0.004), "0.8 is common: 0.3 % of random pairs lie above it. A "
+         "query against 1,000 vectors returns about 3 (2 to 4) of them by chance."),
+        (asked_about(0.0012, 0.0008, 0.002), "0.8 may be uncommon or common: "),
+        (asked_about(0.0005, 0.0002, 0.0009), "0.8 is uncommon: "),
+        (asked_about(0.00005, 0.00002, 0.00009), "0.8 is rare: "),
+        (asked_about(0.0, None, None), "0.8 is rare: none of 1,000,000 random pairs lies above"),
+        # Of few pairs, none tells little about a store.
+        (asked_about(0.0, None, None, 1_000), "0.8 may be rare or common: none of 1,000 "
+         "random pairs lies above it, and a query against 1,000 vectors returns at most 3.7 of "
+         "them by chance."),
+        (asked_about(0.005, None, None, 1_000), "0.8 is common: 0.5 % of random pairs lie above "
+         "it. A query against 1,000 vectors returns about 5 (1.6 to 12) of them by chance."),
+    ],
+)  # fmt: skip
+def test_words_for_a_score_agree_with_its_interval(row: Row, wanted: str) -> None:
+    assert about_score(row, 1_000).startswith(wanted)
+
+
+@given(st.floats(0, 0.01), st.floats(0, 1), st.floats(1, 3))
+def test_no_word_for_a_score_that_its_interval_excludes(
+    share: float, below: float, above: float
+) -> None:
+    low, high = share * below, min(share * above, 1.0)
+    row = asked_about(share, low, high)
+    low, high = ends_of_share(row, 0.95)  # to the rounding of a percentage
+    assert (low, high) == pytest.approx((share * below, min(share * above, 1.0)), abs=1e-14)
+    said = about_score(row, 1_000)
+    words = re.sub("0.8 (?:is|may be) ", "", said).partition(":")[0].split(" or ")
+    limits = {"rare": (0, 0.1), "uncommon": (0.1, 1), "common": (1, math.inf)}
+    possible = [
+        word
+        for word, (first, last) in limits.items()
+        if 1_000 * low < last and 1_000 * high >= first
+    ]
+    assert words == list(dict.fromkeys([possible[0], possible[-1]]))
+
+
+def test_a_score_above_all_pairs_of_a_sample_is_not_rare_in_a_large_store() -> None:
+    cloud = np.random.default_rng(5).normal(size=(200, 16))
+    text = words_of(screen_lines(isoscope.threshold(cloud, at=[0.99], store_size=10**8).result))
+    assert "0.99 may be rare or common: none of 19,900 random pairs" in text
 
 
 def test_without_a_score(offset: np.ndarray) -> None:
@@ -114,4 +174,4 @@ def test_the_density_has_every_pair(offset: np.ndarray) -> None:
 @pytest.mark.parametrize("rows", [2, 3, 12])
 def test_a_few_rows(rows: int) -> None:
     lines = screen_lines(isoscope.threshold(RANDOM.normal(size=(rows, 4)), at=[0.5]).result)
-    assert "0.5 is" in words_of(lines)
+    assert re.search("0.5 (is|may be)", words_of(lines))

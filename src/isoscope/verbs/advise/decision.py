@@ -6,7 +6,8 @@ helps, below α = 5 %: with p-values in ascending order,
 
     p̃₍ₖ₎ = max over j ≤ k of min((m − j + 1) · p₍ⱼ₎, 1)
 
-What is left must gain as much as the user calls worthwhile. Of several that are as good as the best
+What is left must gain as much as the user calls worthwhile, and score more than chance would: a
+correction that moves an AUC from 0.45 to 0.49 is of no use. Of several that are as good as the best
 one, but for a gain that is not worthwhile or not significant, the simplest is recommended.
 
 The interval of a gain is taken at the level at which Holm's procedure tests it, 1 − α/(m − k + 1)
@@ -128,6 +129,23 @@ class Tried:
         return 0.0 if self.change.value == 0 else math.inf
 
 
+# What scores are that have nothing to do with the labels, by the end of their name.
+BY_CHANCE = {"/auc": 0.5, "/spearman": 0.0, "/pearson": 0.0}
+
+
+def chance_of(metric: str) -> float | None:
+    """Return the score that chance gives; None where it depends on the items."""
+    return next((score for end, score in BY_CHANCE.items() if metric.endswith(end)), None)
+
+
+def above_chance(one: Tried, metric: str) -> bool:
+    """Whether the score after a correction is significantly above what chance gives."""
+    chance = chance_of(metric)
+    if chance is None or one.score.value is None:
+        return True
+    return (one.score.value if one.score.low is None else one.score.low) > chance
+
+
 Outcome = Literal["use", "leave it alone", "negligible", "undecided"]
 
 
@@ -214,7 +232,11 @@ def decide(
     ]
     tried.sort(key=lambda one: -one.gain)  # stable: equal gains stay in order
     decision = Decision(plain, tuple(tried), None, worthwhile, alpha)
-    good = [one for one in decision.helpful if one.gain >= worthwhile]
+    good = [
+        one
+        for one in decision.helpful
+        if one.gain >= worthwhile and above_chance(one, problem.main)
+    ]
     recommended = None
     if good:
         best = good[0]

@@ -14,6 +14,7 @@ from isoscope.results.tables import Grid
 from isoscope.tasks.datasets.own_pairs import OwnPairProblem, left_out_sentences
 from isoscope.tasks.probes import LogisticProbe
 from isoscope.tasks.problems.classification import ClassProblem
+from isoscope.verbs.advise.decision import chance_of
 from isoscope.verbs.advise.mean_cosines import in_words
 
 if TYPE_CHECKING:
@@ -59,6 +60,13 @@ def undecided(problem: Problem, decision: Decision, score: str) -> str:
     """Describe what cannot be excluded, and what would decide it."""
     best, limit = decision.likeliest, decision.worthwhile
     gaining = decision.helpful[0] if decision.helpful else None
+    if gaining is not None and gaining.gain >= limit:
+        chance = chance_of(problem.main)
+        return (
+            f"No recommendation: {gaining.name} gains significantly on {score}, "
+            f"{gain_of(gaining, limit)}, but then scores {with_interval(gaining.score, '.4f')}, "
+            f"which is not significantly more than chance ({chance:g})."
+        )
     if gaining is None:
         said = f"No recommendation: no correction gains significantly on {score}"
     else:

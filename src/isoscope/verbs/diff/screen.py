@@ -36,8 +36,7 @@ def difference_screen(result: Result) -> Screen:
     answer = [" ".join(found)] if found else []
     answer += [*of_roles(said, UNKNOWN_ROLE), *about_keeping(rows)]
     subject = result.rows[0].subject if result.rows else "two clouds"
-    sizes = [row.n for row in result.rows if row.part in (names.DIFFERENT, names.SAME) and row.n]
-    title = " · ".join([subject, *([f"{max(sizes):,} rows"] if sizes else [])])
+    title = " · ".join([subject, *size(result.rows)])
     body: list[list[Block]] = [[keeping_table(rows)]] if rows else []
     body += [[Text(line)] for line in of_roles(said, SUPPORT)]
     notes = [Fact("Note", line) for line in of_roles(said, COMPARED, SOURCE)]
@@ -45,6 +44,17 @@ def difference_screen(result: Result) -> Screen:
         Fact("Note", f"{counted(n, 'row')} excluded: {why}.") for why, n in result.left_out.items()
     ]
     return Screen(title, answer, body, [*notes, *more(result, rows)])
+
+
+def size(rows: Sequence[Row]) -> list[str]:
+    """Return how many rows there are in both clouds, or in each where they are the same."""
+    counts = {
+        part: max((row.n or 0 for row in rows if row.part == part), default=0)
+        for part in (names.SAME, names.DIFFERENT)
+    }
+    if counts[names.SAME]:
+        return [f"the same {counted(counts[names.SAME], 'row')}"]
+    return [counted(counts[names.DIFFERENT], "row")] if counts[names.DIFFERENT] else []
 
 
 def answers(rows: Sequence[Row], *, thresholds: bool) -> dict[str, bool | None]:

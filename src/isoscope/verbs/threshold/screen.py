@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.compute.stats.quantiles import beta_quantile
 from isoscope.results.fields import UNCORRECTED
 from isoscope.results.numbers import in_percent, with_interval
 from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen, Text
@@ -12,6 +13,7 @@ from isoscope.results.screen.densities import DENSITY, density_picture
 from isoscope.results.sentences import UNKNOWN_ROLE, of_roles, remarks_of
 from isoscope.verbs.threshold.names import (
     IN_SEARCH,
+    LEVEL,
     PER_QUERY,
     RANDOM,
     SCORE,
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
     from isoscope.results.result import Result, Row
     from isoscope.results.sentences import Sentence
 
-# Expected chance matches per query from which on a score is called common, and below which rare.
-COMMON, RARE = 1.0, 0.1
+# Expected chance matches per query from which on a score is called so.
+WORDS = {"rare": 0.0, "uncommon": 0.1, "common": 1.0}
 
 # How thresholds for few chance matches are called.
 LINES = {
@@ -65,12 +67,13 @@ def threshold_screen(result: Result) -> Screen:
     own = [row for row in random if row.correction == first.correction]
     asked = [row for row in own if SCORE in row.extra]
     how = first.protocol.split(", seed")[0]
+    level = float(result.extra.get(LEVEL, 0.95))
     answer: list[str] = []
     body: list[list[Block]] = []
     if labelled:
         answer += about_goal(labelled, said)
         body.append([goal_table(labelled), *map(Text, of_roles(said, CHANGE))])
-    answer += [" ".join(about_score(row, others_of(own)) for row in asked)] if asked else []
+    answer += [" ".join(about_score(row, others_of(own), level) for row in asked)] if asked else []
     if not answer and (typical := of_roles(said, RANDOM_PAIRS, HIGH)):
         answer = [" ".join(typical)]
     if unknown := of_roles(said, UNKNOWN_ROLE):
@@ -92,17 +95,51 @@ def others_of(rows: Sequence[Row]) -> float:
     return float(row.extra[PER_QUERY]) / float(row.extra[SHARE_ABOVE])
 
 
-def about_score(row: Row, others: float) -> str:
-    """Say how common a score is among random pairs, and what a query returns above it by chance."""
+def about_score(row: Row, others: float, level: float = 0.95) -> str:
+    """Say how common a score is among random pairs, and what a query returns above it by chance.
+
+    It is called common, uncommon or rare where its interval does not hold a limit between them.
+    """
     share, matches = float(row.extra[SHARE_ABOVE]), float(row.extra[PER_QUERY])
     score = f"{row.extra[SCORE]:g}"
+    low, high = (others * end for end in ends_of_share(row, level))
+    words = list(WORDS)[how_common(low) : how_common(high) + 1]
+    said = f"is {words[0]}" if len(words) == 1 else f"may be {words[0]} or {words[-1]}"
     if share == 0:
-        return f"{score} is rare: none of {row.n or 0:,} random pairs lies above it."
-    word = "common" if matches >= COMMON else "rare" if matches < RARE else "uncommon"
+        none = f"none of {row.n or 0:,} random pairs lies above it"
+        if len(words) == 1:
+            return f"{score} {said}: {none}."
+        return (
+            f"{score} {said}: {none}, and a query against {others:,.0f} vectors "
+            f"returns at most {counted_matches(high)} of them by chance."
+        )
+    around = f"{counted_matches(low)} to {counted_matches(high)}"
+    about = counted_matches(matches)
+    returned = about if {*around.split(" to ")} == {about} else f"{about} ({around})"
     return (
-        f"{score} is {word}: {in_percent(share)} of random pairs lie above it. A query against "
-        f"{others:,.0f} vectors returns about {counted_matches(matches)} of them by chance."
+        f"{score} {said}: {in_percent(share)} of random pairs lie above it. A "
+        f"query against {others:,.0f} vectors returns about {returned} of them by chance."
     )
+
+
+def how_common(matches: float) -> int:
+    """Return the place of the word for so many chance matches."""
+    return sum(matches >= limit for limit in WORDS.values()) - 1
+
+
+def ends_of_share(row: Row, level: float) -> tuple[float, float]:
+    """Return the interval of the share of random pairs above a score.
+
+    Shares of few pairs have none of their own: they get the one of pairs that share no row
+    (Clopper & Pearson 1934).
+    """
+    if row.low is not None and row.high is not None:  # of the share below, in percent
+        return 1 - row.high / 100, 1 - row.low / 100
+    pairs = row.n or 0
+    above, tail = round(float(row.extra[SHARE_ABOVE]) * pairs), (1 - level) / 2
+    low = beta_quantile(above, pairs - above + 1, tail) if above else 0.0
+    high = beta_quantile(above + 1, pairs - above, 1 - tail) if above < pairs else 1.0
+    return low, high
 
 
 def about_goal(rows: Sequence[Row], told: Sequence[Sentence]) -> list[str]:

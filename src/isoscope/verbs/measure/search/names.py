@@ -15,6 +15,9 @@ NEIGHBOURS = "neighbours"
 
 REMARKS, DIFFERENCE = "remarks", "difference"
 
+# Field of a row about a change of a recall: its p-value by Holm's correction.
+P_HOLM = "p_holm"
+
 KEPT, HUBNESS = "kept", "hubness"
 HNSW, IVF = "hnsw", "ivf"
 INT8, INT8_RESCORED = "int8", "int8_rescored"

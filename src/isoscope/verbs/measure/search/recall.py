@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
-from isoscope.compute.stats.estimates import difference, mean_score
+from isoscope.compute.stats.estimates import Score, difference, mean_score
+from isoscope.compute.stats.significance import holm
 from isoscope.corrections.affine import Centring, centred_on
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.named import NONE, NamedCorrection, named
@@ -39,7 +40,7 @@ from isoscope.verbs.measure.search.indexes import (
     exact_neighbours,
 )
 from isoscope.verbs.measure.search.sample import SearchOptions, check_rows, draw_sample
-from isoscope.verbs.measure.search.text import WORDS, how_searched, neighbour_remarks
+from isoscope.verbs.measure.search.text import TOLD, WORDS, how_searched, neighbour_remarks
 from isoscope.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -220,6 +221,7 @@ def figure_rows(lists: Mapping[str, Lists], subject: str, protocol: str) -> list
     }
     # The neighbours of the vectors as they are what others are compared with: 1 without an error.
     scores[NONE][names.KEPT] = replace(scores[NONE][names.KEPT], low=None, high=None)
+    p_values = adjusted(scores)
     rows = []
     for correction, found in lists.items():
         about: Any = {"subject": subject, "part": "", "correction": correction}
@@ -233,8 +235,22 @@ def figure_rows(lists: Mapping[str, Lists], subject: str, protocol: str) -> list
             rows.append(row_of(score, measure=measure, extra=UNIT))
             if correction != NONE and figure != names.KEPT:
                 apart = difference(score, scores[NONE][figure])
-                rows.append(row_of(apart, measure=f"{measure}/{names.DIFFERENCE}", extra=UNIT))
+                p = p_values.get((correction, figure))
+                extra = UNIT if p is None else {**UNIT, names.P_HOLM: p}
+                rows.append(row_of(apart, measure=f"{measure}/{names.DIFFERENCE}", extra=extra))
     return rows
+
+
+def adjusted(scores: Mapping[str, Mapping[str, Score]]) -> dict[tuple[str, str], float]:
+    """Return p-values by Holm's correction of all changes that sentences speak of."""
+    found = {
+        (correction, figure): difference(own[figure], scores[NONE][figure]).p_value
+        for correction, own in scores.items()
+        for figure in TOLD
+        if correction != NONE
+    }
+    known = {key: p for key, p in found.items() if p is not None}
+    return dict(zip(known, holm(list(known.values())), strict=True))
 
 
 def hubness_row(lists: Lists, row_of: Callable[..., Row]) -> Row:
