@@ -103,7 +103,9 @@ def test_every_role_of_thresholds_has_its_place(labelled: Result) -> None:
 def test_every_correction_has_its_change_on_the_screen(labelled: Result) -> None:
     text = words_of(screen_lines(labelled))
     told = [one for one in remarks_of(labelled) if one.role == threshold_text.CHANGE]
-    assert [one.text.split(":")[0] for one in told] == ["center", "whiten"]
+    *changes, single = told
+    assert [one.text.split(":")[0] for one in changes] == ["center", "whiten"]
+    assert single.text == threshold_text.SINGLE_CHANGES
     assert all(one.short in text for one in told)
 
 
