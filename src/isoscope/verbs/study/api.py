@@ -144,7 +144,8 @@ def run_study(
     text_column : str, optional
         Which column of a table holds the texts.
     sample : int, optional
-        Read so many of the texts, drawn at random.
+        Read so many of the texts, drawn at random; of a study of sentence pairs so many pairs of
+        every set, and of a study of verbs so many occurrences, of whole verbs.
     revisions, every, keep, cache : optional
         Which checkpoints are looked at, and where they are kept, as for
         ``isoscope.profile``; for studies of training.
@@ -207,6 +208,7 @@ def run_study(
             "words": words, "vocabulary": vocabulary, "lowercase": lowercase, "prefix": prefix
         },
         text=read,
+        sample=sample,
         checkpoints=Checkpoints(revisions, every, keep, None if cache is None else Path(cache)),
         dtype=dtype,
         device=device,

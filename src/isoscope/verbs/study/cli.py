@@ -122,7 +122,12 @@ class RunOptions(options.Options):
         "has it.",
     )
     text_column: options.TextColumn = None
-    sample: int | None = options.option(None, "Read so many of the texts, drawn at random.", min=1)
+    sample: int | None = options.option(
+        None,
+        "Read so many of the texts, drawn at random; of sentence pairs (R-T2, R-T6) so many of "
+        "each set, of verbs (R-T4) so many occurrences.",
+        min=1,
+    )
     revisions: str | None = options.option(
         None, "Which checkpoints a study of training looks at, such as 'step*'.", metavar="PATTERN"
     )

@@ -83,6 +83,8 @@ class Request:
         How words are found: the options of ``isoscope.evaluate``.
     text : TextSource or None
         What models read, for studies of layers.
+    sample : int or None
+        How many items are drawn of what a study takes instead of texts, such as pairs of every set.
     checkpoints : Checkpoints
         Which checkpoints of a model are looked at, for studies of training.
     dtype, device : str or None
@@ -112,6 +114,7 @@ class Request:
     column: str | None
     words: Mapping[str, Any]
     text: TextSource | None = None
+    sample: int | None = None
     checkpoints: Checkpoints = Checkpoints()
     dtype: str | None = None
     device: str | None = None

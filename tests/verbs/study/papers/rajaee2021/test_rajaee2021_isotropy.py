@@ -11,6 +11,7 @@ from judging_for_tests import hardly, outcomes, surely
 from sts_for_tests import hidden_states, log10_i1, scored_pairs, write_sts_sets
 
 from isoscope.corrections import ClusterRemoval
+from isoscope.data.sampling import lowest_indices
 from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, read_last_layer
 from isoscope.results.result import Row
@@ -60,6 +61,23 @@ def test_i1_of_the_tokens_of_every_set(
     assert row.value == pytest.approx(10**row.log10)
     assert [entry["log10"] for entry in run.result.tables[-1].rows] == pytest.approx(each, abs=1e-3)
     assert "models" in run.result.extra
+
+
+def test_i1_of_the_tokens_of_some_pairs(
+    tiny_model: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe.paper, "SIMILARITY_SETS", ("sick-r",))
+    folder, data = tiny_model("gpt2"), write_sts_sets(tmp_path)
+    run = run_study("R-T6", [f"mine={folder}"], data=data, sample=8)
+    first, second, _, _ = scored_pairs("sick-r", data)
+    texts = [text for k in lowest_indices(len(first), 8, 0) for text in (first[k], second[k])]
+    tokens = np.concatenate(
+        [layers[-1] for layers in hidden_states(folder, texts, special=False).values()]
+    )
+    row = run.result.row("sick-r/i1", part=LAST)
+    assert row.n == len(tokens)
+    assert row.log10 == pytest.approx(log10_i1(tokens), abs=1e-3)
+    assert "both texts of at most 8 pairs of sick-r, drawn at random (seed 0)" in row.protocol
 
 
 def values(subject: str, *i1: float) -> list[Row]:

@@ -95,6 +95,14 @@ def test_verbs_of_a_tiny_model(tiny_model: Callable[[str], Path], tmp_path: Path
     assert [verdict.other_models for verdict in run.verdicts] == [("mine",), ("mine",)]
 
 
+def test_some_verbs_of_a_tiny_model(tiny_model: Callable[[str], Path], tmp_path: Path) -> None:
+    folder, source = small_semcor(tmp_path), tiny_model("bert")
+    whole, some = (run_study("R-T4", [f"mine={source}"], data=folder, sample=n) for n in (None, 60))
+    assert "120 occurrences of 4 verbs" in whole.result.rows[0].protocol
+    assert "60 occurrences of 2 verbs" in some.result.rows[0].protocol
+    assert "whole verbs up to 60 occurrences" in some.result.rows[0].protocol
+
+
 def test_replicates_leave_verbs_out() -> None:
     rng = np.random.default_rng(0)
     verbs, senses, tenses = np.repeat(np.arange(45), 8), rng.integers(0, 2, 360), np.arange(360) % 3

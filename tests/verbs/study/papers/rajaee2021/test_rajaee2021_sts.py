@@ -13,6 +13,7 @@ from scipy import stats
 from sts_for_tests import both_correlations, hidden_states, scored_pairs, write_sts_sets
 
 from isoscope.corrections import ClusterRemoval
+from isoscope.data.sampling import lowest_indices
 from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, read_last_layer
 from isoscope.results.result import Result, Row
@@ -98,6 +99,30 @@ def test_pooled_tokens_are_corrected_before_the_mean(
     assert row.protocol.startswith("sts-13: mean pooling")
     found = {verdict.outcome for verdict in run.verdicts}
     assert found <= {"holds", "fails", "reversed", "undecided"}
+
+
+def test_some_pairs_of_every_set(
+    tiny_model: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "isoscope.verbs.study.papers.rajaee2021.SIMILARITY_SETS", ("sts-13", "sts-b")
+    )
+    monkeypatch.setenv("ISOSCOPE_CACHE", str(tmp_path / "cache"))
+    folder, data = tiny_model("bert"), write_sts_sets(tmp_path / "data")
+    run = run_study("R-T2", [f"BERT={folder}"], data=data, sample=9, seed=4)
+    first, second, human, _ = scored_pairs("sts-13", data)
+    drawn = lowest_indices(len(human), 9, 4)
+    states = hidden_states(folder, [*first, *second], special=False)
+    pooled = {text: layers[-1].mean(axis=0) for text, layers in states.items()}
+    cosines = [
+        pooled[first[k]] @ pooled[second[k]]
+        / np.linalg.norm(pooled[first[k]]) / np.linalg.norm(pooled[second[k]])
+        for k in drawn
+    ]  # fmt: skip
+    row = run.result.row(f"sts-13/{SPEARMAN}", "none")
+    assert row.n == 9
+    assert row.value == pytest.approx(stats.spearmanr(cosines, human[drawn]).statistic, abs=1e-6)
+    assert "at most 9 pairs of every set, drawn at random (seed 4)" in row.protocol
 
 
 def test_settings_are_those_of_the_paper() -> None:

@@ -27,7 +27,6 @@ from isoscope.models.token_table import LAST, LastLayer, last_layer_of, read_las
 from isoscope.results.merge import joined_without_verdicts, renamed
 from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.problems.pairs import ScoredPairs, SentenceSimilarity
-from isoscope.tasks.registry import find_task
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.profile.api import profile
 from isoscope.verbs.study.inputs import (
@@ -52,6 +51,7 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     ROBERTA,
     blocks,
 )
+from isoscope.verbs.study.papers.rajaee2021.sets import pairs_read, similarity_sets
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import Request, Subject, add_study
 
@@ -234,37 +234,35 @@ SET_MEASURES = ("mean_norm", I1)
 
 def table_6(request: Request) -> Result:
     """I1 of all tokens of every set, as they are and corrected."""
-    texts = {name: texts_of(name, request.data) for name in paper.SIMILARITY_SETS}
+    sets = [(task, texts_of(task, request.data)) for task in similarity_sets(request)]
     return of_every_model(
         request,
         lambda model, subject: joined_without_verdicts(
-            renamed(of_one_set(model, subject, name, texts[name], request), part=LAST)
-            for name in paper.SIMILARITY_SETS
+            renamed(of_one_set(model, subject, task, texts, request), part=LAST)
+            for task, texts in sets
         ),
     )
 
 
-def texts_of(name: str, folder: Path | None) -> tuple[str, ...]:
+def texts_of(task: SentenceSimilarity, folder: Path | None) -> tuple[str, ...]:
     """Return the distinct texts of the scored pairs of a set."""
-    task = find_task(name)
-    assert isinstance(task, SentenceSimilarity)
-    return ScoredPairs.of(name, task.load(folder)).texts
+    return ScoredPairs.of(task.name, task.load(folder)).texts
 
 
 def of_one_set(
-    model: Model, subject: str, task: str, texts: tuple[str, ...], request: Request
+    model: Model, subject: str, task: SentenceSimilarity, texts: tuple[str, ...], request: Request
 ) -> Result:
     """Measure the tokens of one set in every space."""
     # Here and not above, because it imports scikit-learn, which a list of studies does not need.
     from isoscope.tasks.fits import MOST_TOKENS, TokenFits
 
-    settings = paper.settings_of(subject)
+    name, settings = task.name, paper.settings_of(subject)
     fits = TokenFits(named(settings.cluster_names(request.seed)), seed=request.seed)
     read = read_last_layer(
-        model, texts, f"both texts of all pairs of {task}", watch=fits.add,
+        model, texts, f"both texts of {pairs_read(request, name)}", watch=fits.add,
         progress=request.progress,
     )  # fmt: skip
-    cloud = ArrayCloud(read.tokens, task)
+    cloud = ArrayCloud(read.tokens, name)
     found = measure(cloud, SET_MEASURES, [NONE, settings.global_name()], intervals=False)
     rows = list(found.rows)
     of_seeds = fits.fit(last_layer_of(model))
@@ -279,10 +277,10 @@ def of_one_set(
         f"{read.protocol}; corrections fitted on the same tokens, {CLUSTER} on at most "
         f"{MOST_TOKENS:,} of them, drawn at random; {settings.describe(request.seed)}"
     )
-    rows = [replace(row, measure=f"{task}/{row.measure}", protocol=protocol) for row in rows]
-    together, tables = settings.together(paper.in_turn(rows), request.seed, [f"{task}/{I1}"])
+    rows = [replace(row, measure=f"{name}/{row.measure}", protocol=protocol) for row in rows]
+    together, tables = settings.together(paper.in_turn(rows), request.seed, [f"{name}/{I1}"])
     with_errors = blocks.corrected_i1(
-        {row.correction: row for row in together if row.measure == f"{task}/{I1}"},
+        {row.correction: row for row in together if row.measure == f"{name}/{I1}"},
         settings.global_name(), first, read, request.seed,
     )  # fmt: skip
     together = [with_errors.get(row_key(row), row) for row in together]

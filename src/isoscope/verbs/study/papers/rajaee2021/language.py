@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 def table_4(request: Request) -> Result:
     """Distances of verbs to their occurrences in other tenses and senses, in the last layer."""
-    verbs = explain.semcor_verbs(request.data, None, request.seed)
+    verbs = explain.semcor_verbs(request.data, request.sample, request.seed)
 
     def one(model: Model, name: str) -> Result:
         settings, layer = paper.settings_of(name), last_layer_of(model)
         found = explain.verb_distances(
             model, verbs, layer, settings.cluster_names(request.seed),
-            seed=request.seed, replicates=True, progress=request.progress,
+            most=request.sample, seed=request.seed, replicates=True, progress=request.progress,
         )  # fmt: skip
         about = f"{about_layer(layer)}; {settings.describe_clusters(request.seed)}"
         rows = [replace(row, protocol=f"{row.protocol}; {about}") for row in found.rows]

@@ -38,6 +38,7 @@ from isoscope.verbs.study.judgement.replicates import (
 )
 from isoscope.verbs.study.papers import rajaee2021 as paper
 from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE
+from isoscope.verbs.study.papers.rajaee2021.sets import pairs_read, similarity_sets
 from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
 
@@ -47,15 +48,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.models.model import Model
+    from isoscope.tasks.registry import Task
 
 
 def table_2(request: Request) -> Result:
     """Spearman's ρ on seven sets, of the mean of corrected tokens, fitted on the scored texts."""
-    tasks = paper.SIMILARITY_SETS
-    measures = [f"{task}/{score}" for task in tasks for score in (paper.SPEARMAN, paper.MEAN)]
+    tasks = similarity_sets(request)
+    measures = [f"{task.name}/{score}" for task in tasks for score in (paper.SPEARMAN, paper.MEAN)]
     protocol = last_tokens(request, transductive=True)
+    which = f"; {pairs_read(request, 'every set')}" if request.sample else ""
     return of_every_model(
-        request, lambda model, name: of_methods(model, name, tasks, measures, protocol, request)
+        request,
+        lambda model, name: of_methods(model, name, tasks, measures, protocol, request, which),
     )
 
 
@@ -70,7 +74,7 @@ def last_tokens(request: Request, **more: Any) -> SentenceProtocol:
 def of_methods(
     model: Model,
     name: str,
-    tasks: Sequence[str],
+    tasks: Sequence[str | Task],
     measures: Sequence[str],
     sentences: SentenceProtocol,
     request: Request,

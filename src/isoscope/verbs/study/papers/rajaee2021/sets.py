@@ -1,0 +1,59 @@
+"""Rajaee & Pilehvar (2021): sets of sentence pairs, whole or as many pairs of each as wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
+
+from isoscope.data.sampling import lowest_indices
+from isoscope.tasks.problems.pairs import SentenceSimilarity
+from isoscope.tasks.registry import find_task
+from isoscope.verbs.study.papers import rajaee2021 as paper
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from isoscope.tasks.registry import TextPair
+    from isoscope.verbs.study.registry import Request
+
+
+@dataclass(frozen=True)
+class SomePairs(SentenceSimilarity):
+    """A set of which some pairs are drawn at random, in their order.
+
+    Attributes
+    ----------
+    most : int
+        Pairs at most.
+    seed : int
+        Of the draw.
+    """
+
+    most: int = field(kw_only=True)
+    seed: int = field(kw_only=True)
+
+    def load(self, folder: Path | None, parts: Sequence[str] | None = None) -> list[TextPair]:
+        """Read the pairs that are drawn."""
+        pairs = super().load(folder, parts)
+        return [pairs[place] for place in lowest_indices(len(pairs), self.most, self.seed)]
+
+
+def similarity_sets(request: Request) -> list[SentenceSimilarity]:
+    """Return the seven sets, or a draw from each of them."""
+    found = []
+    for name in paper.SIMILARITY_SETS:
+        task = find_task(name)
+        assert isinstance(task, SentenceSimilarity)
+        if request.sample is not None:
+            known = {one.name: getattr(task, one.name) for one in fields(task)}
+            task = SomePairs(**known, most=request.sample, seed=request.seed)
+        found.append(task)
+    return found
+
+
+def pairs_read(request: Request, name: str) -> str:
+    """Say which pairs of a set, or of every set, are read."""
+    if request.sample is None:
+        return f"all pairs of {name}"
+    return f"at most {request.sample:,} pairs of {name}, drawn at random (seed {request.seed})"
