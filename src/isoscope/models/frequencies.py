@@ -189,6 +189,35 @@ def whole_words(tokenizer: Any, tokens: list[str]) -> list[str]:
     return [word if LETTERS.fullmatch(word) else "" for word in words]
 
 
+@dataclass(frozen=True)
+class WholeWords:
+    """How a vocabulary writes a whole word.
+
+    Attributes
+    ----------
+    prefix : str
+        What stands before it, such as ``Ġ``; a vocabulary that marks how words go on has none.
+    lowercase : bool
+        Whether no token has a capital letter.
+    """
+
+    prefix: str
+    lowercase: bool
+
+    @classmethod
+    def of(cls, tokenizer: Any, size: int) -> WholeWords:
+        """Tell it from the tokens that are neither special nor there for later."""
+        ordinary = ordinary_tokens(tokenizer, size)
+        texts = token_texts(tokenizer, size)
+        tokens = [text for text, kept in zip(texts, ordinary, strict=True) if kept]
+        mark = mark_of(tokens)
+        return cls(
+            mark if mark in (BEGINS, SENTENCE_PIECE) else "",
+            # ``Ġ`` is a capital letter as well, and so are other letters that stand for bytes.
+            not any(one.isascii() and one.isupper() for token in tokens for one in token),
+        )
+
+
 def mark_of(tokens: Iterable[str]) -> str:
     """Return the mark that most tokens of a vocabulary have; nothing where it has no marks."""
     found = list(filter(None, tokens))

@@ -40,6 +40,7 @@ from isoscope.models.structure.stacks import Stack, find_stacks
 from isoscope.models.structure.stored_parts import stored_parts
 from isoscope.models.weights import weight_files
 from isoscope.models.weights.embeddings import EmbeddingCloud, embedding_cloud
+from isoscope.models.weights.gguf_copies import stores_one_matrix_twice
 from isoscope.models.weights.tensors import StoredWeights, check_weights, stored_weights
 from isoscope.models.weights.weight_files import quantisation_of
 
@@ -387,9 +388,18 @@ class Model:
     @cached_property
     def tied(self) -> bool | None:
         """Whether input embedding and unembedding are one; None without an unembedding."""
-        if not self.parts.tied or self.parts.unembedding is None:
-            return self.parts.tied
+        if self.parts.tied is None or self.parts.unembedding is None:
+            return None
+        if not self.parts.tied:
+            return self.stored_twice
         return self.weights.are_one(self.parts.input_embedding, self.parts.unembedding)
+
+    @cached_property
+    def stored_twice(self) -> bool:
+        """Whether a file holds a tied matrix twice, each time with another quantisation."""
+        file = self.source.gguf
+        both = file is not None and self.parts.tied is False
+        return both and stores_one_matrix_twice(self.source.folder / str(file))
 
     def tensor(self, path: str) -> np.ndarray:
         """Read one tensor, by a path of `parts`, as float32 (float64 where it is stored so)."""

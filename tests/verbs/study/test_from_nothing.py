@@ -154,6 +154,33 @@ def test_planted_effects_of_positions_are_found(
     assert [verdict.outcome for verdict in run.verdicts] == expected
 
 
+def test_models_that_have_hardly_learned_anything_show_nothing(tmp_path: Path) -> None:
+    def cell(positions: str, part: str, measure: str, *runs: float) -> Row:
+        about = {"model": positions, "step": 10, "factors": {"positions": positions}}
+        extra = {**about, "unit": "runs", "runs": list(runs), "sd": float(np.std(runs, ddof=1))}
+        return Row(f"{positions}@step10", part, "none", measure, float(np.mean(runs)),
+                   n=len(runs), extra=extra)  # fmt: skip
+
+    def found(perplexity: float) -> list[tuple[str, str]]:
+        rows = [
+            cell("learned", NON_INPUT, EXTREME, 0.10, 0.09, 0.11),
+            cell("none", NON_INPUT, EXTREME, 0.12, 0.13, 0.11),
+            cell("learned", "validation", "perplexity", perplexity, perplexity + 1, perplexity - 1),
+            cell("none", "validation", "perplexity", perplexity - 9, perplexity, perplexity - 5),
+        ]
+        extra = {"kind": "ablation", "factors": {"positions": ["learned", "none"]}}
+        Result(rows, extra=extra).save(tmp_path / "made.json")
+        run = run_study("L-F3.10", reuse=[tmp_path / "made.json"])
+        return [(verdict.outcome, verdict.reason) for verdict in run.verdicts]
+
+    assert [outcome for outcome, _ in found(60.0)] == ["fails", "holds", "fails"]
+    weak = found(846.0)
+    assert {outcome for outcome, _ in weak} == {"undecided"}
+    assert weak[0][1] == (
+        "the baseline is too weak: validation perplexity is 846, and the claim takes at most 400"
+    )
+
+
 def test_results_of_others_are_refused(tmp_path: Path) -> None:
     other = Result([], extra={"kind": "ablation", "factors": {"tie": ["tied", "untied"]}})
     other.save(tmp_path / "other.json")

@@ -52,7 +52,8 @@ def embedding_results(
         if which == "output" and (model.parts.unembedding is None or model.tied):
             continue
         cloud = model.embedding_cloud(which, padding_rows=padding_rows)
-        tied = "; also the unembedding: both are one tensor" if model.tied else ""
+        same = "the file holds it twice" if model.stored_twice else "both are one tensor"
+        tied = f"; also the unembedding: {same}" if model.tied else ""
         left = f"; {cloud.left_out:,} padding rows out" if cloud.left_out else ""
         how = f"{cloud.rows:,} rows{left}{tied}"
         found = measured(part, cloud, how, cloud.note or "")

@@ -22,7 +22,7 @@ from isoscope.verbs.study.inputs import (
     SPARE,
     chosen_tasks,
     find_text,
-    names_a_model,
+    is_a_transformer,
     one_model_kept,
     open_subject,
     some_texts,
@@ -60,8 +60,7 @@ __all__ = ["Claim", "Study", "StudyRun", "Verdict", "all_studies", "find_study",
 # What a recipe says of a result as a whole.
 KEPT = (MODELS, SETTINGS, REMARKS, NOT_RUN_FIELD, FACTS)
 
-# Packages that hold models, and sources that a study makes itself.
-PACKAGED_MODELS = ("package:minilm", "package:smollm2")
+# Sources that a study makes itself.
 MADE_MODEL = "made:"
 
 # Texts that are read of what stands in for a paper's own.
@@ -298,8 +297,7 @@ def facts_about(subject: Subject) -> Facts:
     """Describe a subject: a model that can be opened, vectors, or what isoscope trains itself."""
     if str(subject.source).startswith((PRETRAIN, MADE_MODEL)):
         return MADE
-    is_model = names_a_model(subject.source) or str(subject.source) in PACKAGED_MODELS
-    if not is_model:
+    if not is_a_transformer(subject):
         return VECTORS
     try:
         return describe_model(open_subject(subject))

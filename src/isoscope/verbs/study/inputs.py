@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from isoscope.models.structure.stacks import Stack
 
 
+# Packages that hold models; as vectors they would be embedding matrices, which have no text.
+PACKAGED_MODELS = ("package:minilm", "package:smollm2")
+
 HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 
 
@@ -129,6 +132,11 @@ def names_a_model(source: Any) -> bool:
     location = Location(text)
     known = location.ending in FORMATS or bool(location.compression)
     return not known and HUB_ID.fullmatch(text) is not None
+
+
+def is_a_transformer(subject: Subject) -> bool:
+    """Whether a subject is a model, also where its vectors alone are taken from a package."""
+    return names_a_model(subject.source) or str(subject.source) in PACKAGED_MODELS
 
 
 def chosen_tasks(study: Study, given: str | None) -> tuple[str, ...]:

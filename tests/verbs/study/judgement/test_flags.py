@@ -85,6 +85,8 @@ def test_weights_that_a_file_held_with_fewer_bits() -> None:
     facts = Facts("transformer", "qwen2", "causal", quantisation="Q8_0")
     assert flags(RISES, rows, A=facts) == (QUANTISED,)
     assert flags(RISES, rows, A=replace(facts, quantisation="none")) == ()
+    # What a tokenizer makes of a text has nothing to do with weights.
+    assert flags(replace(RISES, takes_weights=False), rows, A=facts) == ()
 
 
 def test_a_figure_over_models_of_which_one_is_quantised() -> None:

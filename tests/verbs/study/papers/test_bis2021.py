@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +15,8 @@ from judging_for_tests import hardly, judged, outcomes, surely
 from scipy import stats
 
 from isoscope.data.arrays import ArrayCloud
+from isoscope.errors import UsageError
+from isoscope.models.frequencies import WholeWords
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.judgement.scope import Facts
@@ -91,6 +96,40 @@ def test_table_3_has_every_set(data: Path) -> None:
     assert not any("spearman" in row.measure for row in run.result)
     (verdict,) = run.verdicts
     assert (verdict.outcome, verdict.reason) == ("not applicable", "not a transformer")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (["Ġthe", "Ġw1", "w1", "Ġof", "ing"], {"prefix": "Ġ", "lowercase": True}),
+        (["▁The", "▁w1", "w1", "s"], {"prefix": "▁", "lowercase": False}),
+        (["the", "w1", "##ing", "##ed", "of"], {"prefix": "", "lowercase": True}),
+    ],
+)
+def test_words_are_written_as_the_vocabulary_has_them(
+    tokens: list[str], expected: dict[str, object]
+) -> None:
+    ids = {token: row for row, token in enumerate(tokens)}
+    tokenizer = SimpleNamespace(all_special_ids=[], get_vocab=lambda: ids)
+    assert asdict(WholeWords.of(tokenizer, len(tokens))) == expected
+
+
+def test_words_of_a_model_have_its_mark(
+    data: Path, tiny_model: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[dict[str, object]] = []
+
+    def looked_up(*_: object, **options: object) -> Result:
+        found.append({name: options[name] for name in ("prefix", "lowercase")})
+        return Result([])
+
+    monkeypatch.setattr("isoscope.evaluate", looked_up)
+    source = str(tiny_model("gpt2"))
+    for options in ({}, {"prefix": "_"}, {"lowercase": True}):
+        with contextlib.suppress(UsageError):
+            run_study("B-T3", [source], data=data, **options)  # type: ignore[arg-type]
+    assert found[1:] == [{"prefix": "_", "lowercase": False}, {"prefix": "", "lowercase": True}]
+    assert found[0]["prefix"] == "Ġ"
 
 
 def test_a_mean_with_a_gap_is_undefined() -> None:

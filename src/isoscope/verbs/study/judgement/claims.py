@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from isoscope.results.fields import DIFFERENCE, UNCORRECTED
@@ -75,11 +75,27 @@ class Floor:
     part : str
         Where the baseline is another part of the model: a probe that does not read positions from
         the input, which has them, shows nothing about the layers behind it.
+    of : mapping
+        Where the baseline is another figure: the fields of its row. Of several the weakest counts.
     """
 
     op: Literal[">=", "<="]
     number: float
     part: str = ""
+    of: Mapping[str, str] = field(default_factory=dict)
+
+    def baseline(self, left: Row, lookup: Mapping[tuple[str, ...], Row]) -> Row | None:
+        """Return the figure that a case is taken from, where there is one."""
+        if not self.of:
+            measure = left.measure.removesuffix(DIFFERENCE)
+            return lookup.get((left.subject, self.part or left.part, UNCORRECTED, measure))
+        found = [
+            row
+            for row in lookup.values()
+            if row.subject == left.subject and matches(row, self.of) and is_known(row.value)
+        ]
+        weakest = min if self.op == ">=" else max
+        return weakest(found, key=lambda row: row.value or 0.0, default=None)
 
     def refusal(self, baseline: Row | None) -> str:
         """Return why a baseline says nothing, in a few words; empty where it does."""
@@ -88,7 +104,7 @@ class Floor:
         if OPERATORS[self.op](baseline.value, self.number):
             return ""
         least = {">=": "at least", "<=": "at most"}[self.op]
-        where = "" if self.part else " without correction"
+        where = "" if self.part or self.of else " without correction"
         return (
             f"{TOO_WEAK}: {what_of(baseline)} is {baseline.value:.3g}{where}, and the claim takes "
             f"{least} {self.number:g}"
@@ -131,6 +147,8 @@ class Claim:
         claim is that a difference is at least 0.2.
     counts_tokens : bool
         Whether another tokenizer than the paper's changes what is counted.
+    takes_weights : bool
+        Whether its figures depend on the weights of a model.
     floor : Floor, optional
         What the same figure without correction must be; where the claim is about a difference, the
         figure that it is taken from.
@@ -154,6 +172,7 @@ class Claim:
     scope: Scope = ANY_TRANSFORMER
     opposite: float | None = None
     counts_tokens: bool = False
+    takes_weights: bool = True
     floor: Floor | None = None
 
     def __post_init__(self) -> None:
@@ -335,9 +354,7 @@ class Claim:
         """Leave a case open whose baseline could not show what the claim says."""
         if self.floor is None:
             return case
-        measure = left.measure.removesuffix(DIFFERENCE)
-        part = self.floor.part or left.part
-        why = self.floor.refusal(lookup.get((left.subject, part, UNCORRECTED, measure)))
+        why = self.floor.refusal(self.floor.baseline(left, lookup))
         if not why:
             return case
         return replace(

@@ -42,7 +42,8 @@ def flags_of(
         if norms_matter(claim, left, right, lookup):
             found.add(NORMS)
     subjects = claim.meant(result) if claim.compares_models else [blank.subject]
-    if any(facts_of(result, name).quantisation != "none" for name in subjects):
+    quantised = any(facts_of(result, name).quantisation != "none" for name in subjects)
+    if quantised and claim.takes_weights:
         found.add(QUANTISED)
     if claim.counts_tokens and blank.other_models:
         found.add(TOKENIZER)

@@ -33,10 +33,24 @@ def test_a_text_of_few_words() -> None:
 
 
 def test_an_even_text_fails() -> None:
-    run = run_study("B-F4", text=texts_of(1_000, 40))
+    run = run_study("B-F4", text=texts_of(1_000, 80))
     assert [verdict.outcome for verdict in run.verdicts] == ["fails"] * 3
     same = run_study("B-F4", text=[" ".join(f"w{k}" for k in range(1_000))])
     assert same.result.value("zipf_exponent") == 0
+
+
+def test_a_number_that_grows_with_the_text_is_that_of_its_length() -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{k}" for k in rng.zipf(1.3, 400) % 100_000) for _ in range(80)]
+    result = run_study("B-F4", text=texts).result
+    few, most = (result.row(f"needed_for_{share}") for share in (0.3, 0.98))
+    assert "replicates" in few.extra
+    assert "replicates" not in most.extra
+    assert (most.low, most.high) == (None, None)
+    assert "no interval: half of the text needs" in most.extra["no_interval"]
+    # A text that has all of its words early is not shorter than the paper's.
+    even = run_study("B-F4", text=texts_of(1_000, 80)).result.row("needed_for_0.98")
+    assert "replicates" in even.extra
 
 
 def test_the_papers_text_is_found(tmp_path: Path) -> None:

@@ -8,24 +8,33 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import isoscope
+from isoscope.models.frequencies import WholeWords
+from isoscope.results.merge import joined_without_verdicts
 from isoscope.results.result import Result, Row
 from isoscope.results.tables import grouped
 from isoscope.verbs.study.inputs import (
     correlation_over_models,
+    is_a_transformer,
     mean_of,
     measured,
     measured_with_error,
     of_every_cloud,
+    open_subject,
 )
 from isoscope.verbs.study.judgement.claims import Claim
 from isoscope.verbs.study.judgement.replicates import difference_replicates, mean_replicates
 from isoscope.verbs.study.judgement.rows import ALL_MODELS
 from isoscope.verbs.study.judgement.scope import Scope
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
-from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.registry import Request, Subject, add_study
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoscope.data.base import CloudGroup
 
 # Task names, and what the paper calls them.
 WORD_SETS = {
@@ -60,16 +69,34 @@ PRINTED_1 = partial(
 
 def word_similarity(request: Request) -> Result:
     """Pearson's r of cosine and inner product on the five word sets, for every method."""
-    options: dict[str, Any] = dict(request.words)
-    result = of_every_cloud(
-        request,
-        lambda cloud: isoscope.evaluate(
-            cloud, list(WORD_SETS), METHODS,
-            data=request.data, progress=request.progress, replicates=True, **options,
-        ),
-    )  # fmt: skip
+
+    def scored(cloud: CloudGroup, subject: Subject) -> Result:
+        return isoscope.evaluate(
+            cloud, list(WORD_SETS), METHODS, data=request.data, progress=request.progress,
+            replicates=True, **words_of(subject, request.words),
+        )  # fmt: skip
+
+    result = joined_without_verdicts(
+        of_every_cloud(replace(request, subjects=(one,)), partial(scored, subject=one))
+        for one in request.subjects
+    )
     rows = [row for row in result.rows if "/pearson" in row.measure]
     return replace(result, rows=difference_replicates(rows))
+
+
+def words_of(subject: Subject, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how words are looked up: as the user says, else as the model's vocabulary has them.
+
+    A byte-level vocabulary has ``Ġdog`` for the word and ``dog`` for a part of others, and an
+    uncased one has no *Japan*.
+    """
+    options = dict(asked)
+    if any(options.values()) or not is_a_transformer(subject):
+        return options
+    model = open_subject(subject)
+    size = model.weights.shape(model.parts.input_embedding)[0]
+    found = WholeWords.of(model.tokenizer, max(len(model.tokenizer), size))
+    return {**options, "prefix": found.prefix, "lowercase": found.lowercase}
 
 
 def table_2(request: Request) -> Result:

@@ -25,6 +25,8 @@ from isoscope.data.combine import SingleCloud
 from isoscope.data.texts.readers import MadeTexts
 from isoscope.errors import UsageError
 from isoscope.models.frequencies import Coverage, token_counts, word_counts
+from isoscope.results.fields import BLOCKS as BLOCKS_OF
+from isoscope.results.fields import REPLICATES
 from isoscope.results.merge import joined_without_verdicts, renamed
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.explain.api import coverage_rows, unused_cosines
@@ -293,11 +295,36 @@ def covered(subject: str, parts: Sequence[Counter[Any]], request: Request) -> Re
     if len(parts) == 1 or any(not part for part in parts):
         return Result(whole, [table])
     without = [rows_of([*parts[:k], *parts[k + 1 :]])[0] for k in range(len(parts))]
-    return Result(with_replicates(whole, without, f"{BLOCKS} blocks of texts"), [table])
+    half = rows_of(parts[: len(parts) // 2])[0]
+    rows = with_replicates(whole, without, f"{BLOCKS} blocks of texts")
+    return Result([of_this_length(row, other) for row, other in zip(rows, half, strict=True)],
+                  [table])  # fmt: skip
+
+
+# A number of words that grows by more than this share when the text doubles is that of its length.
+GROWS = 0.05
+
+
+def of_this_length(row: Row, half: Row) -> Row:
+    """Take the interval from a number of words that grows with the text.
+
+    A longer text has more different words, and needs more of them. Other texts of the same length
+    say nothing about the paper's, which is far longer.
+    """
+    if not row.measure.startswith("needed_for_") or not row.value or not half.value:
+        return row
+    if row.value <= (1 + GROWS) * half.value:
+        return row
+    why = (
+        f"no interval: half of the text needs {half.value:,.0f}, so that this is the number of a "
+        "text of this length"
+    )
+    extra = {key: value for key, value in row.extra.items() if key not in (REPLICATES, BLOCKS_OF)}
+    return replace(row, low=None, high=None, extra={**extra, "no_interval": why})
 
 
 # The claims are about words and subwords of an English text, whoever's tokenizer makes them.
-TEXTS: dict[str, Any] = {"scope": ANYTHING, "counts_tokens": True}
+TEXTS: dict[str, Any] = {"scope": ANYTHING, "counts_tokens": True, "takes_weights": False}
 
 add_study(
     "B-F4", figure_4,

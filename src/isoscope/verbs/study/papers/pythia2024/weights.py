@@ -66,7 +66,8 @@ def matrix_of(model: Model, which: str, request: Request, *, with_error: bool = 
             cloud, names, "none,center",
             intervals=False, seed=request.seed, progress=request.progress,
         )  # fmt: skip
-    tied = "; one tensor with the other" if model.tied else ""
+    same = "the file holds one matrix twice" if model.stored_twice else "one tensor with the other"
+    tied = f"; {same}" if model.tied else ""
     rows = [
         replace(
             row, subject=model.name, part=part,

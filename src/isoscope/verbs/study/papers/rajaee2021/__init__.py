@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-# Packages that hold models; as vectors they would be embedding matrices, which have no text.
-PACKAGED = ("package:minilm", "package:smollm2")
-
-
 GPT_2, BERT, ROBERTA = "GPT-2|gpt2", "BERT|bert-base-uncased", "RoBERTa|roberta-base"
 LAYER_MODELS = (GPT_2, BERT, ROBERTA)
 INPUT = {"part": "layer 0"}

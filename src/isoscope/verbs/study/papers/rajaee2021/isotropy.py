@@ -33,7 +33,7 @@ from isoscope.verbs.study.inputs import (
     ORDINARY,
     STS_B,
     check_single,
-    names_a_model,
+    is_a_transformer,
     numbered,
     of_every_model,
     open_subject,
@@ -109,8 +109,7 @@ def tokens_of(request: Request, subject: Subject) -> tuple[LastLayer, dict[str, 
 
     Of vectors without a model nobody knows the texts: every row counts as one.
     """
-    packaged = isinstance(subject.source, str) and subject.source in paper.PACKAGED
-    if not (packaged or names_a_model(subject.source)):
+    if not is_a_transformer(subject):
         group = open_cloud(subject.source, column=request.column)
         check_single(subject, group, "R-T1")
         name = group.names[0]
