@@ -8,7 +8,6 @@ from isoscope.measures.context.definitions import (
     MINIMUM,
     explained_variance,
     occurrences_per_word,
-    top_share,
 )
 from isoscope.measures.context.sums import ContextualTaker
 
@@ -18,12 +17,6 @@ pytest.importorskip("torch")
 def by_svd(vectors: np.ndarray) -> float:
     squares = np.linalg.svd(vectors.astype(np.float64), compute_uv=False) ** 2
     return float(squares[0] / squares.sum())
-
-
-@pytest.mark.parametrize("shape", [(4, 7, 30), (3, 40, 6), (2, 5, 5), (1, 1, 3)])
-def test_top_share_is_that_of_singular_values(shape: tuple[int, int, int]) -> None:
-    groups = np.random.default_rng(0).standard_normal(shape) + 0.3
-    np.testing.assert_allclose(top_share(groups), [by_svd(one) for one in groups], rtol=1e-12)
 
 
 def test_words_are_compared_with_as_many_random_vectors() -> None:

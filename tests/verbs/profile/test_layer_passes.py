@@ -33,6 +33,7 @@ from isoscope.verbs.profile.layer_passes import (
     SecondWork,
     layer_clouds,
     median_norms,
+    pilot_texts,
 )
 from isoscope.verbs.profile.profile_options import ProfileOptions
 
@@ -94,6 +95,17 @@ def bits(state: State) -> Any:
 def states(request: pytest.FixtureRequest, name: str) -> list[Any]:
     found: list[Any] = request.getfixturevalue(name)
     return found
+
+
+def test_a_pilot_reads_no_more_than_it_needs(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = layer_clouds(model, open_texts(TEXTS), options())
+    everything = pilot_texts(group)
+    assert len(everything) == len(TEXTS)  # which have fewer tokens than are wanted
+    monkeypatch.setattr("isoscope.verbs.profile.layer_passes.PILOT_TOKENS", 20)
+    few = pilot_texts(group)
+    assert few == everything[: len(few)]
+    counts = [int(group.rule.counts(text).sum()) for text in group.tokenizer(few)]
+    assert sum(counts[:-1]) < 20 <= sum(counts)
 
 
 @pytest.mark.parametrize("name", ["sums", "projections"])

@@ -33,8 +33,8 @@ from isoscope.measures.context.outlier_rule import (
     rule_text,
     standing_out,
 )
+from isoscope.measures.context.top_share import top_share
 from isoscope.measures.registry import Direction, TableValue, Value, documented, summary_of
-from isoscope.typing import Doubles
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -82,17 +82,6 @@ class Explained:
     occurrences: int
 
 
-def top_share(groups: Doubles) -> Doubles:
-    """Return σ₁² / Σσ² of each of several matrices of one shape, none of them zero."""
-    rows, width = groups.shape[1:]
-    # The smaller of the two Gram matrices has the same eigenvalues.
-    turned = groups.transpose(0, 2, 1)
-    grams = groups @ turned if rows <= width else turned @ groups
-    total = np.trace(grams, axis1=1, axis2=2)
-    largest = np.linalg.eigvalsh(grams)[:, -1]
-    return np.asarray(np.clip(largest / total, 0, 1))
-
-
 def explained_variance(
     words: Sequence[NDArray[Any]], sample: NDArray[Any], minimum: int = MINIMUM
 ) -> Explained:
@@ -102,16 +91,15 @@ def explained_variance(
     occurrences is compared with n of the sampled ones: the mean over up to eight disjoint runs of n
     rows, as far as the sample has them. Rows of the sample come in random order.
     """
-    by_count: dict[int, list[Doubles]] = defaultdict(list)
-    for vectors in words:
-        filled = _without_zeros(vectors)
-        if len(filled) >= minimum:
-            by_count[len(filled)].append(filled)
-    drawn = _without_zeros(sample)
+    by_count: dict[int, list[NDArray[Any]]] = defaultdict(list)
+    for vectors in without_zeros(words):
+        if len(vectors) >= minimum:
+            by_count[len(vectors)].append(vectors)
+    drawn = np.concatenate(without_zeros([sample])).astype(np.float64)
     shares: list[float] = []
     random: list[float] = []
     for n, matrices in by_count.items():
-        shares.extend(top_share(np.stack(matrices)).tolist())
+        shares.extend(top_share(np.array(matrices, np.float64)).tolist())
         runs = min(len(drawn) // n, RANDOM_RUNS)
         if runs:
             baseline = top_share(drawn[: runs * n].reshape(runs, n, -1))
@@ -125,9 +113,16 @@ def explained_variance(
     )
 
 
-def _without_zeros(vectors: NDArray[Any]) -> Doubles:
-    found = vectors.astype(np.float64)
-    return np.asarray(found[np.any(found != 0, axis=1)])
+def without_zeros(groups: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return the rows of each group that are not zero vectors."""
+    if not len(groups):
+        return []
+    # Asked of all rows at once, as there are hundreds of words of a few rows.
+    filled = np.concatenate(groups).any(axis=1)
+    if filled.all():
+        return list(groups)
+    ends = np.cumsum([len(one) for one in groups])[:-1]
+    return [one[kept] for one, kept in zip(groups, np.split(filled, ends), strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)

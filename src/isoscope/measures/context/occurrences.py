@@ -160,11 +160,11 @@ class OccurrencePool:
 
     def groups(self, name: str) -> list[Single]:
         """Return the vectors of each kept word, words by hash and occurrences by key."""
-        order = np.lexsort((self._key, self._word))
-        edges = np.flatnonzero(np.diff(self._word[order])) + 1
-        if not len(order):
+        if not len(self._word):
             return []
-        return [self._vectors[name][self._place[one]] for one in np.split(order, edges)]
+        # They are held in this order.
+        edges = np.flatnonzero(np.diff(self._word)) + 1
+        return np.split(self._vectors[name][self._place], edges)
 
     def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the state as plain arrays."""
