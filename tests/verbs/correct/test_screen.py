@@ -10,7 +10,9 @@ from command_line import Run, runner
 from screens_for_tests import too_wide
 
 import isoscope
-from isoscope.verbs.correct.screen import target_for
+from isoscope.data.rewrite import Written
+from isoscope.verbs.correct.files import Applied
+from isoscope.verbs.correct.screen import apply_screen, target_for
 
 VECTORS = (np.random.default_rng(2).normal(size=(500, 12)) + 1.5).astype(np.float32)
 
@@ -50,6 +52,24 @@ def test_the_next_command_can_be_pasted(run: Run) -> None:
     (line,) = [line for line in applied.out.splitlines() if line.startswith("  Next ")]
     assert "isoscope measure corrected.npy" in line
     assert run("measure", "corrected.npy").code == 0
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("corrected.npy", "9 vectors corrected in 1 file."),
+        ("postgresql://host/db?table=t&column=v", "9 vectors corrected in 1 table."),
+    ],
+)
+def test_a_table_is_no_file(out: str, said: str) -> None:
+    screen = apply_screen(Applied([Written("source", out, 9, 2, True)]), "c.safetensors")
+    assert screen.answer == [said]
+
+
+def test_lines_end_without_a_blank(run: Run) -> None:
+    done = run("correct", "fit", "v.npy", "--correction", "clip", "--out", "c.safetensors")
+    (line,) = [line for line in done.out.splitlines() if "Dimensions set to zero" in line]
+    assert line == line.rstrip()
 
 
 def test_names_of_corrected_vectors() -> None:

@@ -45,7 +45,7 @@ def fit_screen(facts: dict[str, Any], source: str) -> Screen:
     title = " · ".join([facts["correction"], what, facts["dtype"]])
     table = change_table(facts)
     lines = [as_line(name, fact) for name, fact in facts["learned"].items()]
-    learned: list[Block] = [Text("".join(f"{line[:1].upper()}{line[1:]}. " for line in lines))]
+    learned: list[Block] = [Text(" ".join(f"{line[:1].upper()}{line[1:]}." for line in lines))]
     body: list[list[Block]] = [[table]] if table else []
     body += [learned] if lines else []
     notes = left_out_lines(facts)
@@ -133,5 +133,6 @@ def apply_screen(applied: Applied, correction: str) -> Screen:
     if len(written) == 1:
         text = f"isoscope measure {quoted(written[0].out)}"
         facts.append(Fact("Next", text, "how evenly is it filled now?", command=True))
-    said = f"{counted(rows, 'vector')} corrected in {counted(len(written), 'file')}."
+    place = "table" if any(is_postgres(str(one.out)) for one in written) else "file"
+    said = f"{counted(rows, 'vector')} corrected in {counted(len(written), place)}."
     return Screen(f"{correction} · applied", [said], body, facts)
