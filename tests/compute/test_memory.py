@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +75,20 @@ def test_measures_and_corrections_are_guarded() -> None:
         with pytest.raises(UsageError, match="fitting on .* choose a correction without"):
             Whiten().fit(np.hstack([CLOUD, CLOUD]))
         Center().fit(CLOUD)
+
+
+def test_sums_of_blocks_are_guarded_and_left_out_of_few_rows() -> None:
+    wide = np.ones((70, 100_000), np.float32)
+    with limited("80MB"):
+        with pytest.raises(
+            UsageError, match=r"with intervals takes about 99\.2 MB .*: --no-intervals"
+        ):
+            isoscope.measure(wide, "mean_cosine", "none")
+        isoscope.measure(wide, "mean_cosine", "none", intervals=False)
+    tracemalloc.start()
+    try:
+        row = isoscope.measure(wide[:9], "mean_cosine", "none").row("mean_cosine")
+        assert tracemalloc.get_traced_memory()[1] < 8 * 2 * wide[:9].size
+    finally:
+        tracemalloc.stop()
+    assert row.extra["no_interval"] == "fewer than 62 rows"

@@ -43,6 +43,10 @@ COPIES = 3
 # The same for the rows of a cloud that has fewer of them than dimensions.
 FACTORED = 10
 
+# Sums of each block of rows for intervals, of vectors and of unit vectors: those of a batch and of
+# all batches before.
+SUMMED = 4
+
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 

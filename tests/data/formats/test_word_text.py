@@ -117,3 +117,18 @@ def test_measured_like_the_array(tmp_path: Path) -> None:
     (tmp_path / "w.txt").write_text(text(), "utf-8")
     one, other = isoscope.measure(tmp_path / "w.txt"), isoscope.measure(VECTORS)
     assert [row.value for row in one] == pytest.approx([row.value for row in other], nan_ok=True)
+
+
+def test_very_wide_rows_are_not_columns_of_arrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which would take five kilobytes each."""
+    from pyarrow import csv
+
+    vectors = np.random.default_rng(1).standard_normal((2, 20_000)).astype(np.float32)
+    vectors[1, 3] = np.inf
+    (tmp_path / "w.txt").write_text(text(["a", "b c"], vectors))
+    read = joined(isoscope.open_cloud(tmp_path / "w.txt"))
+    monkeypatch.delattr(csv, "read_csv")
+    np.testing.assert_array_equal(joined(isoscope.open_cloud(tmp_path / "w.txt")), vectors)
+    np.testing.assert_array_equal(read, vectors)

@@ -36,6 +36,10 @@ CHUNK = 1 << 23
 # A line longer than this is not a vector but a file without line ends.
 LONGEST_LINE = 1 << 24
 
+# Arrow takes five kilobytes for a column, and a column for a dimension: a line of eight million
+# numbers, which has sixteen megabytes, would take forty gigabytes.
+MOST_COLUMNS = 1 << 14
+
 # What some editors put in front of a UTF-8 file: no part of the first word.
 SIGNATURE = b"\xef\xbb\xbf"
 
@@ -186,8 +190,8 @@ def parse_lines(
 
     # word2vec's own program ends every line with a space.
     clean = lines.replace(b"\r\n", b"\n").replace(shape.separator + b"\n", b"\n")
-    if b"\r" in clean or clean.startswith(SIGNATURE):
-        # Arrow would end a line at the one and drop the other, which here are parts of words.
+    # Arrow would end a line at a carriage return and drop a signature, which are parts of words.
+    if b"\r" in clean or clean.startswith(SIGNATURE) or shape.width > MOST_COLUMNS:
         return parse_slowly(clean, shape, where, first)
     names = [str(k) for k in range(shape.width)]
     types = {"word": pyarrow.binary(), **dict.fromkeys(names, pyarrow.float32())}
@@ -211,7 +215,7 @@ def parse_slowly(
 ) -> tuple[list[bytes], NDArray[np.float32]]:
     """Parse line by line: the last d fields are the vector, whatever is in the word."""
     words: list[bytes] = []
-    rows: list[list[float]] = []
+    rows: list[NDArray[np.float32]] = []
     for line in lines.split(b"\n"):
         if not line.strip():
             continue
@@ -222,15 +226,15 @@ def parse_slowly(
                 f"{where}: row {row} has {len(fields)} numbers, the first has {shape.width}"
             )
         try:
-            rows.append([as_number(field) for field in fields])
+            with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite
+                rows.append(np.fromiter(map(as_number, fields), np.float32, shape.width))
         except ValueError as error:
             raise DataError(
                 f"{where}: row {row} ({cut_word(word)!r}) holds something that is not a number: "
                 f"{first_line(error):.{LONGEST_ERROR}}"
             ) from error
         words.append(word)
-    with np.errstate(over="ignore"):  # a number too large for float32 is reported as infinite
-        return words, np.array(rows, np.float32).reshape(-1, shape.width)
+    return words, np.array(rows, np.float32).reshape(-1, shape.width)
 
 
 def cut_word(word: bytes) -> str:

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isoscope.compute.map_reduce import Run
-from isoscope.compute.memory import FACTORED, MEASURED, check_matrices
+from isoscope.compute.memory import FACTORED, MEASURED, SUMMED, check_matrices
+from isoscope.data.blocks import BLOCKS
 from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
 from isoscope.errors import DataError
+from isoscope.measures.intervals import FEWEST_ROWS
 from isoscope.measures.reads.build_spaces import Reads, raw_space, view_space
 from isoscope.measures.reads.geometry import dead_variance, geometry_of
 from isoscope.measures.reads.moments import MomentParts
@@ -51,6 +53,15 @@ def is_wide(group: CloudGroup) -> bool:
     return group.rows is not None and all(
         width >= WIDE and 2 * group.rows <= width for width in group.widths
     )
+
+
+def check_blocks(group: CloudGroup) -> None:
+    """Refuse clouds so wide that the sums of their blocks would not fit into memory."""
+    widest = max(group.widths)
+    check_matrices(
+        widest, SUMMED, f"measuring {group.names[group.widths.index(widest)]} with intervals",
+        "leave out intervals: --no-intervals (intervals=False)", rows=BLOCKS,
+    )  # fmt: skip
 
 
 def check_memory(group: CloudGroup, *, factored: bool) -> None:
@@ -180,6 +191,12 @@ class Request:
 
     def spaces(self, group: RowSelection) -> list[tuple[str, Described, str]]:
         """Read the group and describe every space of every cloud, with its protocol."""
+        few = group.rows is not None and group.rows < FEWEST_ROWS
+        if self.dealer is not None and self.dealer.label is None and few:
+            # Rows too few for an interval: the sums of 31 blocks would take more than the rows.
+            return replace(self, dealer=None).spaces(group)
+        if self.dealer is not None:
+            check_blocks(group)
         parts = replace(self.parts, factored=self.needs_scatter and is_wide(group))
         if self.needs_scatter:
             check_memory(group, factored=parts.factored)
