@@ -22,6 +22,7 @@ from isoscope.verbs.study.folder import StudyFolder
 from isoscope.verbs.study.records.costs import costs_table
 from isoscope.verbs.study.records.pages import pages, write_pages
 from isoscope.verbs.study.records.store import ENDING, save_record
+from isoscope.verbs.study.reference import catalogue
 from isoscope.verbs.study.registry import all_studies
 
 ROOT = Path(__file__).parents[4]
@@ -87,14 +88,24 @@ def test_the_debate_in_words(made: dict[str, str]) -> None:
     page = made["studies.md"]
     for words in (
         "| bert | bert | masked | 110M | none | learned | no | as trained |",
-        "- Centring lowers the mean norm (B-F6): holds on bert; reversed on gpt (quantised",
-        "- Centring raises I1 (B-T1): holds on bert; not run on gpt.",
+        "(B-F6): holds on bert (1 against 2); reversed on gpt (2 against 1) (quantised",
+        "- Centring raises I1 (B-T1): holds on bert (0.9 against 0.5); not run on gpt.",
         "1 observed on some models and contradicted on others",
         "## Machina & Mercer (2024)",
         "`--scale paper`, on the paper's own models, would decide",
         "| [B-F6](studies/B-F6.md) | centring lowers the mean norm | holds | reversed\\* | – |",
     ):
         assert words in page, words
+
+
+def test_questions_are_answered_across_papers(made: dict[str, str]) -> None:
+    page = made["studies.md"]
+    assert "| What corrections do to the space | B, D, L, R |" in page
+    assert "4 of 5 about “what corrections do to the space”" in page
+    assert "The opposite of a claim was found in 1 verdict:" in page
+    assert "- not “Centring lowers the mean norm” (B-F6): gpt (2 against 1)" in page
+    questions = catalogue()["questions"]
+    assert {study["question"] for study in catalogue()["studies"].values()} == set(questions)
 
 
 def test_a_flag_names_the_models_that_it_is_about(made: dict[str, str]) -> None:

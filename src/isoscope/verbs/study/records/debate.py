@@ -144,7 +144,8 @@ def finding(line: ClaimLine) -> str:
     names: dict[str, list[str]] = {}
     for one in line.verdicts:
         if one.outcome != NOT_APPLICABLE:
-            names.setdefault(one.outcome, []).append(one.subject or line.study)
+            name = f"{one.subject or line.study}{measured_words(one)}"
+            names.setdefault(one.outcome, []).append(name)
     order = (HOLDS, FAILS, REVERSED, UNDECIDED, NOT_RUN)
     said = [f"{outcome} on {listed(names[outcome])}" for outcome in order if outcome in names]
     flags: dict[str, list[str]] = {}
@@ -154,6 +155,36 @@ def finding(line: ClaimLine) -> str:
     noted = "; ".join(f"{flag}: {listed(models)}" for flag, models in flags.items())
     about = f" ({noted})" if noted else ""
     return f"{sentence(line.text)} ({line.study}): {'; '.join(said)}{about}."
+
+
+def measured_words(verdict: Verdict) -> str:
+    """Return in brackets what a claim was judged on: its figures, or how many cases are true.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from isoscope.verbs.study.judgement.verdicts import Case
+    >>> one = Case("m", "i1 (center)", 0.9, ">", "i1 (none)", 0.2, True)
+    >>> measured_words(Verdict("", "holds", "", (), [one]))
+    ' (0.9 against 0.2)'
+    >>> measured_words(Verdict("", "fails", "", (), [one, replace(one, true=False)]))
+    ' (1 of 2)'
+    """
+    if verdict.outcome == NOT_RUN or not verdict.cases:
+        return ""
+    if len(verdict.cases) > 1:
+        true = sum(case.true is True for case in verdict.cases)
+        return f" ({true} of {len(verdict.cases)})"
+    (case,) = verdict.cases
+    other = f" against {short(case.right_value)}" if case.right else ""
+    return f" ({short(case.left_value)}{other})"
+
+
+def short(value: float | None) -> str:
+    """Return a figure with three digits."""
+    return (
+        "undefined" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    )
 
 
 # Letters of a reason that are told; the page of the study has all of it.

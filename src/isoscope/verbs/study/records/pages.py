@@ -20,6 +20,7 @@ from isoscope.verbs.study.records.matrix import (
     matrix_table,
 )
 from isoscope.verbs.study.records.provenance import MADE
+from isoscope.verbs.study.records.questions import questions_part
 from isoscope.verbs.study.reference import catalogue
 from isoscope.verbs.study.text import (
     command_for,
@@ -46,6 +47,11 @@ LEGEND = (
     "model were missing, or nobody asked; the page of the study has the reason and the command. "
     "*Mixed*: several trainings of our own differ. A star stands where something must be known "
     "beside the verdict, such as quantised weights."
+)
+
+BRACKETS = (
+    "In the lists of the papers below, brackets have the figure that a claim was judged on, or how "
+    "many of its cases (sets, layers, methods) are true."
 )
 
 HOLM = (
@@ -148,6 +154,9 @@ def summary_page(runs: Sequence[StudyRun], recorded: Sequence[StudyRun]) -> str:
         models_table(runs),
         f"![Claims by models, coloured by outcome; the table below has the same]({PICTURE})",
         LEGEND,
+        questions_part(lines),
+        "## Every claim",
+        BRACKETS,
         markdown_links(matrix_table(concerning, columns)),
     ]
     parts += [paper_part(letter, lines) for letter in catalogue()["papers"]]
