@@ -11,15 +11,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from screens_for_tests import screen_lines, words_of
 
 from isoscope.compute.stats.estimates import Score, mean_score
 from isoscope.compute.stats.significance import holm
 from isoscope.corrections.named import named
+from isoscope.results.fields import KIND
+from isoscope.results.result import Result
 from isoscope.tasks.cross_fitting import Candidate, CrossFitted
 from isoscope.tasks.problem import Items, Problem
+from isoscope.tasks.vectors import Ground
+from isoscope.verbs.advise.api import advice_rows
 from isoscope.verbs.advise.decision import Decision, decide, holm_levels
 from isoscope.verbs.advise.mean_cosines import MeanCosine
-from isoscope.verbs.advise.text import caveats, recommendation
+from isoscope.verbs.advise.text import ADVICE, caveats, recommendation
 
 NAMES = ("center", "center-scaled", "standardize", "all-but-the-top", "whiten")
 COSINES = {"none": {"vectors": MeanCosine(0.5, 100)}}
@@ -147,6 +152,29 @@ def test_no_sentence_stands_beside_an_interval_that_says_otherwise(
         if "not rankings" in line:
             assert all(-limit < low and high < limit for _, low, high in ends)
             assert not sentence.startswith("Use ")
+
+
+@given(DECISIONS)
+@settings(max_examples=200, deadline=None)
+def test_no_line_of_the_screen_says_otherwise_than_its_interval(
+    found: tuple[Means, Decision],
+) -> None:
+    problem, decision = found
+    rows = advice_rows(Ground(problem, np.zeros((2, 2)), "toy", ""), decision, "")
+    told = {"sentence": sentence_of(problem, decision), "alpha": decision.alpha}
+    lines = screen_lines(Result(rows, extra={KIND: ADVICE, "recommendation": told}))
+    assert told["sentence"] in words_of(lines)
+    for one in decision.tried:
+        (line,) = [line for line in lines if line.startswith(f"  {one.name} ")]
+        low, high = one.change.low, one.change.high
+        if low is None or high is None or abs(one.p_holm - decision.alpha) < 1e-9:
+            continue
+        assert ("not significant" in line) == (low <= 0 <= high)
+        assert ("significant loss" in line) == (high < 0)
+        if line.endswith("recommended"):
+            assert low > 0
+            assert one.gain >= decision.worthwhile
+            assert told["sentence"].startswith(f"Use {one.name}")
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.sampled_from([0.01, 0.05, 0.2]))

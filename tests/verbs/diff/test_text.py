@@ -11,12 +11,21 @@ from hypothesis import strategies as st
 from isoscope.compute.stats.estimates import Difference, Score
 from isoscope.results.kinds import kind_of
 from isoscope.results.result import Result, Row
-from isoscope.verbs.diff.names import DIFFERENCE, KEEPING, THRESHOLD_FACTOR
-from isoscope.verbs.diff.reuse import ThresholdReuse
-from isoscope.verbs.diff.rows import fields_of_answer
-from isoscope.verbs.diff.screen import sentences
+from isoscope.verbs.diff.names import (
+    COSINE_LIMIT,
+    DIFFERENCE,
+    FEWEST_BY_CHANCE,
+    KEEPING,
+    NEIGHBOURS_LIMIT,
+    SPACE_LIMIT,
+    THRESHOLD_FACTOR,
+)
+from isoscope.verbs.diff.reuse import CorrectionReuse, SpaceReuse, ThresholdReuse
+from isoscope.verbs.diff.rows import ComparisonRows, fields_of_answer
+from isoscope.verbs.diff.screen import difference_screen, sentences
 from isoscope.verbs.diff.support import Outside
 from isoscope.verbs.diff.text import (
+    about_correction,
     about_support,
     about_threshold,
     difference_grids,
@@ -139,3 +148,46 @@ def test_answers_about_thresholds_agree_with_their_intervals(
         next(start for start in words.values() if said.startswith(start))
     ]
     assert found.keep is not None or on_screen.endswith(f": {found.no_statement}.")
+
+
+def differing(value: float, reach: float) -> Difference:
+    """A difference with its interval, and the p-value that belongs to it."""
+    p = 0.01 if reach < abs(value) else 0.5
+    return Difference(value, value - reach, value + reach, 100, "", p)
+
+
+@given(
+    st.floats(-0.3, 0.4), st.floats(0.001, 0.2), st.floats(-0.2, 0.2), st.floats(0.001, 0.1),
+    st.floats(0.2, 1), st.floats(0, 2),
+)  # fmt: skip
+def test_answers_about_corrections_agree_with_their_intervals_in_text_and_on_screen(
+    lost: float, lost_reach: float, change: float, change_reach: float, chance: float, apart: float
+) -> None:
+    kept = Score(min(max(chance - lost, 0.0), 1.0), 0.0, 1.0, 100)
+    judged = CorrectionReuse(
+        Score(0.1 + change, None, None, 100), Score(0.1, None, None, 100),
+        differing(change, change_reach), kept, Score(chance, None, None, 100),
+        differing(lost, lost_reach), covariance_distance=apart,
+    )  # fmt: skip
+    cut = ThresholdReuse(0.5, *[Score(0.01, 0.009, 0.011, 100)] * 2, differing(0.0, 0.001))
+    made = ComparisonRows("a (A) and b (B)")
+    made.add_reuse(SpaceReuse("center", judged, cut, 100))
+    screen = difference_screen(Result(made.rows, extra={"kind": DIFFERENCE}))
+    said, (on_screen,) = about_correction("center", judged), screen.answer
+    neighbours = lost > NEIGHBOURS_LIMIT and lost_reach < lost
+    cosines = abs(change) > COSINE_LIMIT and change_reach < abs(change)
+    if said.startswith("Keep A's correction"):
+        assert "A's correction may be kept for B" in on_screen
+        assert lost + lost_reach <= NEIGHBOURS_LIMIT
+        assert abs(change) + change_reach <= COSINE_LIMIT
+        assert apart <= SPACE_LIMIT
+    elif said.startswith("Fit the correction again"):
+        assert "A's correction may not be kept for B" in on_screen
+        assert neighbours or cosines
+        assert ("neighbours change beyond chance" in said) == neighbours
+        assert ("the mean cosine is off by more than" in said) == cosines
+    else:
+        assert said == f"No statement on A's center: {judged.no_statement}."
+        assert f"No statement on A's correction: {judged.no_statement}." in on_screen
+    assert (chance < FEWEST_BY_CHANCE) <= said.startswith("No statement")
+    assert "A's threshold may be kept for B." in on_screen
