@@ -212,7 +212,7 @@ def raw_space(reads: Reads) -> Space:
         mean_alignment=None if geometry is None else alignment(moments.mean, geometry),
         dead_variance=reads.dead_variance,
         spectrum=None
-        if geometry is None
+        if geometry is None or not len(geometry.centred.values)
         else Spectrum(
             geometry.centred.values,
             None if geometry.raw is None else geometry.raw.values,

@@ -91,13 +91,19 @@ class Geometry(CentredGeometry):
 
 
 def geometry_of(
-    moments: Moments, stored: str, *, centred_vectors: bool = True, raw: bool = True
+    moments: Moments,
+    stored: str,
+    *,
+    spectrum: bool = True,
+    centred_vectors: bool = True,
+    raw: bool = True,
 ) -> Geometry:
     """Decompose the second moment and the covariance, side by side.
 
     Without ``centred_vectors`` the covariance has eigenvalues alone, in a third of the time: all
     that a cloud as it is needs. Without ``raw`` the second moment is left alone, whose directions
-    only partition sums and the alignment of the mean need.
+    only partition sums and the alignment of the mean need. Without ``spectrum``, where these alone
+    are wanted, the covariance is left alone, and its eigen-system is empty.
     """
     if moments.factor is not None:
         return wide_geometry(moments, moments.factor, stored)
@@ -109,6 +115,9 @@ def geometry_of(
     # still is, whereas corrections begin by taking the mean away.
     covariance = moments.covariance
     second = covariance + np.multiply.outer(moments.mean, moments.mean)
+    if not spectrum:
+        nothing = EigenSystem(np.empty(0), np.empty((moments.width, 0)), ())
+        return Geometry(raw=eigen_system(second), **vars(with_floors(nothing, moments, stored)))
     both, centred = in_parallel([partial(eigen_system, second), partial(decompose, covariance)])
     return Geometry(raw=both, **vars(with_floors(centred, moments, stored)))
 
@@ -141,7 +150,7 @@ def centred_geometry_of(moments: Moments, stored: str) -> CentredGeometry:
 def with_floors(centred: EigenSystem, moments: Moments, stored: str) -> CentredGeometry:
     """Say from where on eigenvalues and lengths are more than rounding."""
     dead = dead_variance(moments, stored)
-    null = null_variance(moments, stored, float(centred.values[0]))
+    null = null_variance(moments, stored, float(centred.values.max(initial=0.0)))
     # The dead variance is that of one entry; times the width it is the squared rounding of a whole
     # vector.
     null_length = NULL_ROUNDINGS * math.sqrt(dead * moments.width)
@@ -222,6 +231,9 @@ def settled_basis(vectors: Matrix) -> Matrix:
     equals, gives the next vector. The result depends on the coordinate axes (a rotation changes
     it, as any choice must) but not on rounding, row order or the LAPACK build.
     """
+    if vectors.shape[0] == vectors.shape[1]:
+        # The whole space, as after whitening: every axis lies in it.
+        return np.eye(len(vectors))
     span = vectors.copy()
     settled = np.empty_like(vectors)
     for position in range(vectors.shape[1]):

@@ -241,7 +241,10 @@ class Request:
         # I1 of the cloud as it is needs the eigenvectors of XᵀX, not those of the covariance.
         along_centred = bool(self.view_names) or self.deals_variances
         raw = self.raw and "scatter" in self.needs
-        geometry = geometry_of(moments, stored, centred_vectors=along_centred, raw=raw)
+        geometry = geometry_of(
+            moments, stored, spectrum=along_centred or not raw or "spectrum" in self.needs,
+            centred_vectors=along_centred, raw=raw,
+        )  # fmt: skip
         views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
         if not self.needs_second_read:
             return Plan(geometry, views, None, f"{what}; one read, sums in float64", dead)

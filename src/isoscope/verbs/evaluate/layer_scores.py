@@ -18,6 +18,7 @@ import numpy as np
 from isoscope.compute.threads import in_parallel
 from isoscope.compute.vector_cache import VectorCache
 from isoscope.corrections.named import NONE, NamedCorrection
+from isoscope.data.arrays import at_least_single
 from isoscope.measures.registry import choose_measures
 from isoscope.models.encode import Encoder, chosen_layers, encoding_pool
 from isoscope.models.model import Model
@@ -221,6 +222,10 @@ def isotropy_rows(
     vectors = space.vectors[np.isfinite(space.vectors).all(axis=1)]
     if not measures or len(vectors) < 2:
         return []
+    # Scores come from double precision, as ties and ranks do; measures have no use for more digits
+    # than the vectors had before they were corrected.
+    if space.stored is not None:
+        vectors = at_least_single(vectors.astype(space.stored, copy=False))
     # One thread each: spaces are looked at side by side.
     found = measure(vectors, measures, ["none"], intervals=False, workers=1)
     subject, part = where

@@ -46,6 +46,9 @@ class Space:
     """A row for every text; NaN for one without a token that counts."""
     seconds: float
     """What fitting and applying the correction took; for ``none`` what encoding took."""
+    stored: np.dtype[Any] | None = None
+    """The type of the vectors before they were corrected in double precision, in which a file of
+    corrected vectors would be stored; None if it is that of ``vectors``."""
 
 
 def sentence_spaces(
@@ -158,12 +161,12 @@ def sentence_spaces(
                 spaces.append(Space(layer, NONE, vectors, encoding))
             elif one.name in again.get(layer, {}):
                 took = seconds[layer] + passed
-                spaces.append(Space(layer, one.name, pooled[layer][one.name], took))
+                spaces.append(Space(layer, one.name, pooled[layer][one.name], took, vectors.dtype))
             else:
                 began = time.perf_counter()
                 rows = applied(ready[layer][one.name], vectors)
                 took = seconds[layer] + time.perf_counter() - began
-                spaces.append(Space(layer, one.name, rows, took))
+                spaces.append(Space(layer, one.name, rows, took, vectors.dtype))
         yield spaces
 
 
