@@ -21,7 +21,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scenarios import advise, correct, diff, measure, threshold  # noqa: F401, which register
+from scenarios import (  # noqa: F401, which register
+    advise,
+    correct,
+    diff,
+    measure,
+    measure_search,
+    threshold,
+)  # fmt: skip
 from scenarios.page import page
 from scenarios.scenario import SCENARIOS, VERBS, Scenario
 

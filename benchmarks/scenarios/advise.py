@@ -26,6 +26,9 @@ OUTCOMES = (USE, ALONE, NEGLIGIBLE, UNDECIDED, REFUSED)
 OPENINGS = {USE: "Use ", ALONE: "Leave it alone: ", NEGLIGIBLE: "Leave it alone: the gain of",
             UNDECIDED: "No recommendation: "}  # fmt: skip
 
+LOSES, OFFSET = "whitening loses", "an offset moves thresholds, not rankings"
+CAVEATS = {"Whitening loses: ": LOSES, "moves thresholds here, not rankings: ": OFFSET}
+
 describe(
     "advise",
     f"Five corrections are tried: {', '.join(TRIED)}. *Use* is wrong where no correction helps; "
@@ -43,7 +46,8 @@ def outcome(ground: Ground, seed: int, **how: Any) -> set[str]:
         return {REFUSED}
     found = advice.result.extra["recommendation"]
     assert found["sentence"].startswith(OPENINGS[found["outcome"]]), found
-    return {found["outcome"]}
+    told = " ".join(advice.result.extra["caveats"])
+    return {found["outcome"], *(what for start, what in CAVEATS.items() if start in told)}
 
 
 def ground_of(vectors: Matrix, labels: NDArray[Any], *, yes_no: bool) -> Ground:
@@ -61,7 +65,7 @@ def add_random_labels(
 ) -> None:
     """Labels that have nothing to do with the vectors: grades from 0 to 5, or some yeses."""
     truth = "labels that have nothing to do with the vectors; any gain counts as worthwhile"
-    wrong = dict.fromkeys(OUTCOMES[:-1], 0.0) if refused else {USE: LEVEL}
+    wrong = dict.fromkeys(OUTCOMES[:-1], 0.0) if refused else {USE: LEVEL, LOSES: LEVEL}
 
     @scenario("advise", name, truth, wrong)
     def random_labels(seed: int) -> Decisions:
@@ -134,3 +138,46 @@ add_gain(1.0, 300, helps=False)
 add_gain(2.2, 1_000, helps=True)
 for much, of in ((3.0, 300), (3.0, 1_000), (6.0, 300), (12.0, 300)):
     add_gain(much, of, helps=True)
+
+
+def offset_pairs(
+    random: np.random.Generator, pairs: int, offset: float, dimension: int = 64
+) -> tuple[Matrix, NDArray[np.float64]]:
+    """Pairs whose cosines around their mean are what people score, moved by an offset."""
+    first = random.standard_normal((pairs, dimension))
+    share = random.uniform(0, 1, (pairs, 1))
+    second = share * first + np.sqrt(1 - share**2) * random.standard_normal((pairs, dimension))
+    vectors = np.concatenate([first, second]) + offset / np.sqrt(dimension)
+    return vectors * random.lognormal(0, 0.3, (2 * pairs, 1)), share[:, 0]
+
+
+@cache
+def gain_of_centring(offset: float, pairs: int = 100_000) -> float:
+    """Return what taking the mean off gains, from many pairs."""
+    from scipy.stats import spearmanr
+
+    vectors, labels = offset_pairs(np.random.default_rng(10**6), pairs, offset)
+    scores = []
+    for space in (vectors - vectors.mean(axis=0), vectors):
+        units = space / np.linalg.norm(space, axis=1, keepdims=True)
+        cosines = np.einsum("ij,ij->i", units[:pairs], units[pairs:])
+        scores.append(float(spearmanr(cosines, labels).statistic))
+    return scores[0] - scores[1]
+
+
+def add_offset(offset: float, pairs: int, *, moves: bool) -> None:
+    """An offset that centring removes; whether that changes the score by a worthwhile amount."""
+
+    def truth() -> str:
+        gain = gain_of_centring(offset)
+        return f"an offset; centring truly changes Spearman's correlation by {gain:+.4f}"
+
+    wrong = {OFFSET: LEVEL} if moves else {USE: LEVEL}
+
+    @scenario("advise", f"offset of {offset:g}, {pairs:,} pairs", truth, wrong)
+    def removed(seed: int) -> Decisions:
+        vectors, labels = offset_pairs(np.random.default_rng(seed), pairs, offset)
+        return outcome(ground_of(vectors, labels, yes_no=False), seed, worthwhile=WORTHWHILE)
+
+
+add_offset(6.0, 1_000, moves=True)

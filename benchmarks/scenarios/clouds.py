@@ -41,3 +41,27 @@ def of_rank(random: np.random.Generator, rows: int, dimension: int, rank: int) -
     basis, _ = np.linalg.qr(random.standard_normal((dimension, rank)))
     noise = 0.01 * random.standard_normal((rows, dimension))
     return np.asarray(random.standard_normal((rows, rank)) @ basis.T + noise)
+
+
+def with_long_row(random: np.random.Generator, cloud: Matrix, times: float = 30.0) -> Matrix:
+    """Make one row so many times as long."""
+    longer = cloud.copy()
+    longer[random.integers(len(cloud))] *= times
+    return longer
+
+
+def with_uneven_lengths(random: np.random.Generator, cloud: Matrix) -> Matrix:
+    """Make half of the rows short, with a direction in common; the others lie around zero."""
+    direction = random.standard_normal(cloud.shape[1])
+    short = cloud.copy()
+    half = len(cloud) // 2
+    short[:half] = 0.05 * (0.4 * cloud[:half] + direction)
+    short[half:] -= short[half:].mean(axis=0)
+    return short
+
+
+def with_dead(random: np.random.Generator, cloud: Matrix, count: int = 3) -> Matrix:
+    """Set some dimensions to zero."""
+    dead = cloud.copy()
+    dead[:, random.choice(cloud.shape[1], count, replace=False)] = 0.0
+    return dead

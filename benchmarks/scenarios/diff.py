@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import isoscope
 from isoscope.verbs.diff import names as diff_names
+from isoscope.verbs.diff.screen import difference_screen
 from scenarios.scenario import LEVEL, Decisions, describe, scenario
 
 Matrix = NDArray[np.float64]
@@ -29,6 +30,8 @@ FIT_AGAIN, KEEP_CORRECTION = "fit the correction again", "keep A's correction"
 OUTSIDE = "significantly more or less outside the support"
 SAME_ROWS, OTHER_ROWS = "taken for the same rows", "taken for other rows"
 EQUAL, NOT_EQUAL = "equal vectors", "not equal vectors"
+HARDLY = "shared neighbours are hardly more than chance"
+NOT_HARDLY = "shared neighbours are more than chance"
 
 SENTENCES = {
     ("correction", True): "Keep A's correction",
@@ -39,6 +42,16 @@ SENTENCES = {
     ("threshold", None): "No statement on the threshold",
 }
 """What ``diff`` prints for each answer."""
+
+ON_SCREEN = {
+    (what, keep): words
+    for what in ("correction", "threshold")
+    for keep, words in {
+        True: ("", "may be kept for B"), False: ("", "may not be kept for B"),
+        None: ("No statement on", ""),
+    }.items()
+}  # fmt: skip
+"""What stands before and behind an answer on a screen."""
 
 SPACES = {"as it is": "as they are", "after center": "after A's centring",
           "after whiten": "after A's whitening"}  # fmt: skip
@@ -104,6 +117,16 @@ def decisions_of(result: isoscope.Result) -> set[str]:
     for words, times in said:
         assert text.count(words) == times, f"{words!r} is not said {times} times: {text}"
     assert ("significantly" in text) == (OUTSIDE in found), text
+    # A screen says it for several spaces at a time.
+    screen = " ".join(difference_screen(result).answer)
+    for (what, keep), (before, behind) in ON_SCREEN.items():
+        assert (f"{before} A's {what} {behind}".strip() in screen) == (answers[what, keep] > 0), (
+            screen
+        )
+    assert ("Significant differences" in screen) == (DIFFERENT in found), screen
+    assert ("negligible" in screen) == (NEGLIGIBLE in found), screen
+    if any(row.part == diff_names.SAME for row in result):
+        found.add(HARDLY if "hardly more than chance" in text else NOT_HARDLY)
     return found
 
 
@@ -192,7 +215,7 @@ def half_precision(seed: int) -> Decisions:
 
 @scenario(
     "diff", "another model, 500 × 64", "the same rows by a random map, half of it noise",
-    {OTHER_ROWS: LEVEL, EQUAL: 0.0},
+    {OTHER_ROWS: LEVEL, EQUAL: 0.0, HARDLY: LEVEL},
 )  # fmt: skip
 def another_model(seed: int) -> Decisions:
     random = np.random.default_rng(seed)
@@ -211,3 +234,12 @@ def sorted_by_topic(seed: int) -> Decisions:
     topics = random.standard_normal((20, 64))[np.arange(500) // 25]
     a, b = (topics + random.standard_normal((500, 64)) for _ in range(2))
     return compared(a, b, seed)
+
+
+@scenario(
+    "diff", "said to be the same rows, 300 × 32", "other rows, compared with --same-rows",
+    {NOT_HARDLY: LEVEL, EQUAL: 0.0},
+)  # fmt: skip
+def said_to_be_the_same(seed: int) -> Decisions:
+    both = cloud(np.random.default_rng(seed), 600, 32)
+    return compared(both[:300], both[300:], seed, same_rows=True)

@@ -7,7 +7,16 @@ from collections.abc import Callable
 import numpy as np
 
 import isoscope
-from scenarios.clouds import Matrix, even, of_rank, shifted, with_outlier
+from scenarios.clouds import (
+    Matrix,
+    even,
+    of_rank,
+    shifted,
+    with_dead,
+    with_long_row,
+    with_outlier,
+    with_uneven_lengths,
+)  # fmt: skip
 from scenarios.scenario import LEVEL, Decisions, describe, scenario
 
 # What the verdict needs, and nothing else.
@@ -17,17 +26,23 @@ NOTHING, UNDECIDED = "nothing stands out", "undecided"
 SOME_CAUSE = "any cause"
 ANOTHER_CAUSE, ANOTHER_GRADE = "another cause than the true one", "the cause with another grade"
 RIGHT = "the true cause with its grade"
+OWN, SHARED, NO_STATEMENT = (
+    "queries have a centre of their own", "queries and documents share a centre",
+    "no statement on a centre of the queries",
+)  # fmt: skip
 
 describe(
     "measure",
     "Limits of every cause are in [the verdict](../verdict.md). Clouds are at some distance from "
-    "the limits, because at a limit either grade is as good as the other.",
+    "the limits, because at a limit either grade is as good as the other. The last rows are about "
+    "`--queries`, `--neighbours` and `--reduce`.",
     {
         "true cause and grade": (RIGHT,),
         "nothing stands out": (NOTHING,),
         "undecided": (UNDECIDED,),
         "another cause / another grade": (ANOTHER_CAUSE, ANOTHER_GRADE),
         "any cause": (SOME_CAUSE,),
+        "centre of queries: own / shared / no statement": (OWN, SHARED, NO_STATEMENT),
     },
 )
 
@@ -114,3 +129,23 @@ def add_rank(rank: int, cause: str, grade: str) -> None:
 add_rank(32, "none", "none")
 add_rank(10, "low rank", "mild")
 add_rank(4, "low rank", "strong")
+
+
+def add_cause(name: str, cause: str, grade: str, change: Callable[..., Matrix]) -> None:
+    """Register an even cloud of 500 × 64 that is changed in one way."""
+    add_cloud(
+        f"{name}, 500 × 64", "an even cloud, changed in this way",
+        lambda random: change(random, even(random, 500, 64)), cause, grade,
+    )  # fmt: skip
+
+
+add_cause(
+    "mean cosine 0.9", "common offset", "strong", lambda random, cloud: shifted(random, cloud, 0.9)
+)
+add_cause(
+    "mean cosine 0.98", "collapsed", "strong", lambda random, cloud: shifted(random, cloud, 0.98)
+)
+add_cause("one row 30 times as long", "long vectors", "strong", with_long_row)
+add_cause("short rows share a direction", "uneven lengths", "mild", with_uneven_lengths)
+add_cause("three constant dimensions", "dead dimensions", "mild", with_dead)
+add_cause("one row, 500 times", "constant", "strong", lambda _, cloud: np.repeat(cloud[:1], 500, 0))

@@ -21,10 +21,16 @@ from scipy.stats import norm
 import isoscope
 from isoscope.tasks.datasets.own_pairs import OwnPairProblem
 from isoscope.tasks.vectors import Ground
-from isoscope.verbs.threshold.goals import BestF1
-from isoscope.verbs.threshold.labelled_pairs import LabelledPairs
+from isoscope.verbs.threshold.goals import BestF1, Goal, Precision, Recall
+from isoscope.verbs.threshold.labelled_pairs import LabelledPairs, PairsInFolds, score_threshold
 from isoscope.verbs.threshold.score_map import probability_map
-from isoscope.verbs.threshold.text import FEWEST_OF_A_KIND, SMALL, area_change
+from isoscope.verbs.threshold.screen import WORDS, about_score
+from isoscope.verbs.threshold.text import (
+    FEWEST_OF_A_KIND,
+    SMALL,
+    area_change,
+    relation_sentences,
+)  # fmt: skip
 from scenarios.scenario import LEVEL, Decisions, describe, scenario
 
 Vector = NDArray[np.float64]
@@ -41,13 +47,23 @@ LABELLED_MISSES = (
 )
 NO_INTERVAL, NO_THRESHOLD = "no interval of the precision", "no threshold"
 CERTAIN = "a probability of 0 or 1"
+NOT_TOLD = "cosines do not tell yes from no"
+REVERSED = "asks whether the labels are reversed"
+NO_WARNING = "no warning that cosines do not tell yes from no"
+WARNINGS = {
+    "Cosines do not tell yes from no significantly": NOT_TOLD,
+    "A no often has a higher cosine than a yes": REVERSED,
+}
+ONE_WORD, TWO_WORDS = "one word for a score", "two words for a score"
+WRONG_WORD = "a score is called common, uncommon or rare and is not"
 WORSE = "smoothed probabilities are further from the truth than without smoothing"
 
 describe(
     "threshold",
     "The sentence about the AUC says whether a correction ranks labelled pairs better or worse. "
     "The precision that is named after the labelled noes is wrong in a search where these are "
-    "near misses: it says so itself, so that this is not counted as an error.",
+    "near misses: it says so itself, so that this is not counted as an error. A score is called "
+    "common if a query has at least one match above it by chance, and rare below a tenth.",
     {
         "AUC higher / lower": (HIGHER, LOWER),
         "… of these negligible": (NEGLIGIBLE,),
@@ -58,6 +74,8 @@ describe(
         ),
         "no interval / no threshold": (NO_INTERVAL, NO_THRESHOLD),
         "smoothing makes a map worse": (WORSE,),
+        "warns of the labels / asks whether they are reversed": (NOT_TOLD, REVERSED),
+        "one word for a score / two": (ONE_WORD, TWO_WORDS),
     },
 )  # fmt: skip
 
@@ -98,17 +116,26 @@ def add_change(
             np.full(pairs, "", object), yes_no=True,
         )  # fmt: skip
         labelled = LabelledPairs(Ground(problem, np.zeros((2, 2)), "drawn", ""), 2, seed, 0.95)
-        _, after = labelled.judge(spaces, [BestF1()])
+        plain, after = labelled.judge(spaces, [BestF1()])
         assert after.change is not None
         fewest = after.fewest if limited else max(after.fewest, FEWEST_OF_A_KIND)
-        return said_about(area_change(after.change, fewest))
+        warned = " ".join(one.text for one in relation_sentences(plain))
+        found = {words for start, words in WARNINGS.items() if warned.startswith(start)}
+        return said_about(area_change(after.change, fewest)) | (found or {NO_WARNING})
 
 
 ERROR = {SIGNIFICANT: LEVEL}
+UNRELATED = {**ERROR, NO_WARNING: LEVEL, REVERSED: LEVEL}
 RANDOM = "labels that have nothing to do with the vectors"
-add_change("random labels, 300 pairs", f"{RANDOM}, half of them a yes", ERROR, 300, 0.5, (0, 0))
-add_change("random labels, 15 yeses", f"{RANDOM}, some 15 of 500 a yes", ERROR, 500, 0.03, (0, 0))
-add_change("no gain, 1,000 pairs", "two spaces with an AUC of 0.86", ERROR, 1_000, 0.4, (1.5, 1.5))
+add_change("random labels, 300 pairs", f"{RANDOM}, half of them a yes", UNRELATED, 300, 0.5, (0, 0))
+add_change(
+    "random labels, 15 yeses", f"{RANDOM}, some 15 of 500 a yes", UNRELATED, 500, 0.03, (0, 0)
+)
+add_change(
+    "no gain, 1,000 pairs", "two spaces with an AUC of 0.86", {**ERROR, REVERSED: 0.0}, 1_000, 0.4,
+    (1.5, 1.5),
+)  # fmt: skip
+add_change("hardly related, 300 pairs", "an AUC of 0.528", {REVERSED: LEVEL}, 300, 0.5, (0.1, 0.1))
 add_change(
     "gain of 0.021, 1,000 pairs", "an AUC of 0.760 and one of 0.782",
     {LOWER: LEVEL, NEGLIGIBLE: LEVEL, RULED_OUT: LEVEL}, 1_000, 0.4, (1.0, 1.1),
@@ -264,3 +291,68 @@ def probabilities(seed: int) -> Decisions:
     errors = [float(np.average((said - truth) ** 2, weights=density)) for said in (smoothed, alone)]
     found = {CERTAIN} if smoothed.min() <= 0 or smoothed.max() >= 1 else set()
     return found | ({WORSE} if errors[0] > errors[1] else set())
+
+
+def add_confident(goal: Goal, pairs: int, yeses: float, apart: float) -> None:
+    """A threshold that reaches a goal with a confidence, for pairs with normal cosines."""
+    below = f"the threshold for {goal.words} does not reach it"
+    name = f"{goal.words}, {pairs:,} pairs"
+
+    @scenario("threshold", name, f"{yeses:.0%} yeses, {apart:g} spreads above", {below: LEVEL})
+    def confident(seed: int) -> Decisions:
+        rng = np.random.default_rng(seed)
+        labels = rng.random(pairs) < yeses
+        cosines = rng.normal(size=pairs) + apart * labels
+        folds = [np.sort(one) for one in np.array_split(rng.permutation(pairs), 5)]
+        rows = np.arange(2 * pairs).reshape(2, -1)
+        cut = score_threshold(goal, PairsInFolds(cosines, labels, rows[0], rows[1], folds))
+        threshold = cut.chosen.threshold
+        if threshold is None:
+            return {NO_THRESHOLD}
+        yes, no = yeses * norm.sf(threshold - apart), (1 - yeses) * norm.sf(threshold)
+        reached = yes / yeses if isinstance(goal, Recall) else yes / (yes + no)
+        return {below} if reached < 0.9 else set()
+
+
+add_confident(Precision(0.9, 0.95), 1_000, 0.4, 2.5)
+add_confident(Recall(0.9, 0.95), 300, 0.4, 2.0)
+
+
+@cache
+def uneven_scores() -> dict[str, float]:
+    """Return the scores that give 0.03, 0.3 and 3 matches among 1,000 vectors, by their words."""
+    rows = uneven_rows(np.random.default_rng(10**6), 8_000)
+    cosines = np.sort((rows @ rows.T)[np.triu_indices(len(rows), 1)])
+    shares = dict(zip(WORDS, (3e-5, 3e-4, 3e-3), strict=True))
+    return {word: float(cosines[int((1 - share) * len(cosines))]) for word, share in shares.items()}
+
+
+def uneven_rows(rng: np.random.Generator, count: int) -> Vector:
+    """Unit rows of ten clusters in a space with uneven variances."""
+    centres = np.random.default_rng(0).normal(size=(10, 24))
+    rows = centres[rng.integers(0, 10, count)] + 1.5 * rng.normal(size=(count, 24))
+    return unit(rows * np.arange(1, 25) ** -0.5)
+
+
+def add_score_words(rows: int) -> None:
+    """Scores whose number of chance matches is three times what the word begins at, or a third."""
+
+    @scenario(
+        "threshold", f"words for scores, {rows:,} rows", "0.03, 0.3 and 3 matches among 1,000 "
+        "vectors, in turn", {WRONG_WORD: LEVEL},
+    )  # fmt: skip
+    def words(seed: int) -> Decisions:
+        true, score = list(uneven_scores().items())[seed % 3]
+        drawn = uneven_rows(np.random.default_rng(seed), rows)
+        result = isoscope.threshold(
+            drawn, at=[score], corrections="none", store_size=1_001, seed=seed
+        ).result
+        row = next(one for one in result.rows if one.extra.get("score") == score)
+        said = about_score(row, 1_000).partition(":")[0]
+        first, *more = (list(WORDS).index(word) for word in said.split() if word in WORDS)
+        holds = first <= list(WORDS).index(true) <= max([first, *more])
+        return {TWO_WORDS if more else ONE_WORD} | (set() if holds else {WRONG_WORD})
+
+
+for sampled in (150, 1_000):
+    add_score_words(sampled)
