@@ -177,7 +177,7 @@ def iso_score(space: Space) -> Value:
     return Value((ratio - 1) / (space.width - 1), note=few_rows(space))
 
 
-@register(length_dependent=True, needs=["scatter"], table=True)
+@register(length_dependent=True, needs=["spectrum", "scatter"], table=True)
 def spectrum(space: Space) -> TableValue:
     """The whole spectrum: singular values of the vectors, and variances around their mean.
 
