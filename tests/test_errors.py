@@ -14,8 +14,8 @@ def test_a_message_about_data_is_short_whatever_they_hold() -> None:
     assert len(message) == 300
     assert message.startswith("row 3 holds 'a/b c ")
     assert message.endswith("; write the file again")
-    place = "/home/somebody/" + "folder/" * 60 + "x.json:"  # whose length is the caller's affair
-    message = str(DataError(f"{place} row 3 holds {held!r}; write the file again"))
-    assert message.startswith(f"{place} row 3 holds")
-    assert len(message) == len(place) + 300
-    assert str(DataError(f"{place} {'x ' * 140}")) == f"{place} {'x ' * 140}"
+    folder = "/home/somebody/" + "folder/" * 60  # whose length is the caller's affair
+    message = str(DataError(f"{folder}x.json: row 3 holds {held!r}; write the file again"))
+    assert message.startswith(f"{folder}x.json: row 3 holds")
+    assert len(message) == len(folder) + 298
+    assert str(DataError(f"{folder} {'x ' * 140}")) == f"{folder} {'x ' * 140}"

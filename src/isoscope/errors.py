@@ -21,8 +21,8 @@ LONGEST_NAME = 60
 # What no word of ours is; paths, which may well be so long, stay whole.
 LONG_WORD = re.compile(r"[^\s/\\]{120,}")
 
-# The file that a message begins with.
-PLACE = re.compile(r"\S*[/\\]\S*")
+# The folder of the file that a message begins with.
+FOLDER = re.compile(r"\S*[/\\]")
 
 
 def plain_reason(error: Exception) -> str:
@@ -54,7 +54,7 @@ def cut(name: str) -> str:
 
 
 def shortened(message: str) -> str:
-    """Cut the middle of a message that is too long, not counting the path that it begins with.
+    """Cut the middle of a message that is too long, its folder aside.
 
     It begins with what is wrong and ends with what to do; what a file holds stands between.
 
@@ -63,8 +63,8 @@ def shortened(message: str) -> str:
     >>> len(shortened(f"x.json holds {'so much ' * 100}; write it again"))
     300
     """
-    place = PLACE.match(message)
-    room = LONGEST_MESSAGE + (0 if place is None else place.end())
+    folder = FOLDER.match(message)
+    room = LONGEST_MESSAGE + (0 if folder is None else folder.end() - len("x/"))
     if len(message) <= room:
         return message
     end = LONGEST_MESSAGE // 3

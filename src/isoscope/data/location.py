@@ -84,8 +84,30 @@ def readable(where: str) -> Iterator[None]:
         yield
     except IsoscopeError:
         raise
-    except (EOFError, OSError, zlib.error) as error:
-        raise DataError(f"{where} cannot be read: {first_line(error)}") from error
+    except Exception as error:
+        known = isinstance(error, EOFError | OSError | zlib.error)
+        if not known and not type(error).__module__.startswith(NETWORKS):
+            raise
+        raise DataError(f"{redacted(where)} cannot be read: {reason(error, where)}") from error
+
+
+@contextmanager
+def reachable(address: str) -> Iterator[None]:
+    """Turn whatever a file system behind an address raises into one line without its secrets."""
+    try:
+        yield
+    except IsoscopeError:
+        raise
+    except Exception as error:  # there are dozens of such packages, each with errors of its own
+        shown, why = redacted(address), reason(error, address)
+        if isinstance(error, OSError) or type(error).__module__.startswith(NETWORKS):
+            raise DataError(f"{shown} cannot be reached: {why}") from error
+        raise UsageError(f"{shown}: {why}") from error
+
+
+def reason(error: Exception, address: str) -> str:
+    """Return what an exception says, unless it may repeat an address with its password."""
+    return first_line(error) if redacted(address) == address else type(error).__name__
 
 
 def first_line(error: Exception) -> str:
@@ -126,6 +148,12 @@ def refuse_special(path: Path, name: object) -> None:
             f"{name} is {kind}, and files are read more than once; write its content to a file"
         )
 
+
+# How the names of packages begin that raise what is no OSError when a network or a server fails.
+NETWORKS = (
+    "aiohttp", "azure", "botocore", "gcsfs", "google", "httpcore", "httpx", "huggingface_hub",
+    "requests", "urllib3",
+)  # fmt: skip
 
 COMPRESSIONS = (".gz", ".zst")
 WILDCARDS = "*?["
@@ -216,7 +244,8 @@ class Location:
             # Unbuffered: readers fill megabytes at a time, and a buffer would copy them again.
             return cast("BinaryIO", self.path.open("rb", buffering=0))
         filesystem, path = remote(self.text)
-        return cast("BinaryIO", filesystem.open(path, "rb"))
+        with reachable(self.text):
+            return cast("BinaryIO", filesystem.open(path, "rb"))
 
     def stream(self) -> BinaryIO:
         """Open the file for reading from front to back, decompressed."""
@@ -236,7 +265,8 @@ class Location:
             with readable(self.text):
                 return self.path.exists()
         filesystem, path = remote(self.text)
-        return bool(filesystem.exists(path))
+        with reachable(self.text):
+            return bool(filesystem.exists(path))
 
 
 @contextmanager
@@ -272,10 +302,8 @@ def remote(address: str) -> tuple[Any, str]:
     """Return the file system of an address and the path in it."""
     import fsspec
 
-    try:
+    with reachable(address):
         filesystem, path = fsspec.core.url_to_fs(address)
-    except (ImportError, ValueError) as error:
-        raise UsageError(f"{address}: {error}") from error
     return filesystem, path
 
 
@@ -285,9 +313,10 @@ def matches(pattern: str) -> list[Location]:
         return [Location(pattern)]
     if "://" in pattern:
         filesystem, path = remote(pattern)
-        found = [filesystem.unstrip_protocol(match) for match in filesystem.glob(path)]
+        with reachable(pattern):
+            found = [filesystem.unstrip_protocol(match) for match in filesystem.glob(path)]
     else:
         found = glob.glob(str(Path(pattern).expanduser()))  # noqa: PTH207  absolute patterns too
     if not found:
-        raise UsageError(f"no file matches {pattern}")
+        raise UsageError(f"no file matches {redacted(pattern)}")
     return [Location(name) for name in sorted(found)]

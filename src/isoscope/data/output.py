@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from isoscope.data.location import Location, remote, special_file
+from isoscope.data.location import Location, reachable, redacted, remote, special_file
 from isoscope.errors import UsageError
 
 # How the names of temporary files begin.
@@ -230,16 +230,22 @@ def remote_file(location: Location) -> Iterator[BinaryIO]:
     filesystem, path = remote(str(location))
     folder, _, last = path.rpartition("/")
     temporary = f"{folder}/{PREFIX}{secrets.token_hex(8)}-{last}"
+    file = None
     try:
-        try:
-            file = filesystem.open(temporary, "wb")
-        except OSError as error:
-            raise UsageError(cannot_be_written(location, error)) from error
-        with file:
-            yield file
-        filesystem.mv(temporary, path)
+        with reachable(str(location)):
+            try:
+                file = filesystem.open(temporary, "wb")
+            except OSError as error:
+                raise UsageError(cannot_be_written(redacted(str(location)), error)) from error
+        yield file
+        with reachable(str(location)):
+            file.close()
+            filesystem.mv(temporary, path)
     except BaseException:
         with suppress(Exception):  # what went wrong first is what matters
+            if file is not None:
+                file.close()
+        with suppress(Exception):
             filesystem.rm(temporary)
         raise
 

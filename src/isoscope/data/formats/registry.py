@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isoscope.data.location import Location, refuse_special
+from isoscope.data.location import Location, redacted, refuse_special
 from isoscope.errors import DataError, UsageError, cut, unknown_name
 from isoscope.registry import load
 
@@ -146,7 +146,8 @@ def known_format(
         raise UsageError(f"{location} is a folder; name a file{held}")
     if not location.exists():
         raise UsageError(
-            f"there is no file {location}; to try isoscope without one: {', '.join(packaged)}"
+            f"there is no file {redacted(str(location))}; to try isoscope without one: "
+            f"{', '.join(packaged)}"
         )
     if not location.is_remote:
         refuse_special(location.path, location)
