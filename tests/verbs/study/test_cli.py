@@ -16,6 +16,7 @@ from command_line import Run, runner
 from study_records_for_tests import disagreements, some_records, verdicts_of_page
 
 from isoscope.results.result import Result
+from isoscope.verbs.study.api import Study, find_study, run_study
 from isoscope.verbs.study.folder import Outcome as StudyOutcome
 from isoscope.verbs.study.folder import Piece, StudyFolder
 from isoscope.verbs.study.records.store import save_record
@@ -466,3 +467,62 @@ def test_an_interruption_says_that_nothing_is_lost(
     assert resumed.code == 0
     assert "B-F6, matrix: 1 not applicable; finished before" in resumed.error
     assert "B-F1, matrix: 2 not applicable" in resumed.error
+
+
+class Killed(BaseException):
+    """What ends a process, of which nothing takes notice on the way."""
+
+
+def test_all_studies_with_seeds_are_stopped_and_resumed(
+    run: Run, matrix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything at once, on the command line: what is finished is not run again."""
+    some = tuple(find_study(name) for name in ("B-T1", "B-F2", "B-F6", "R-T1", "P-F8"))
+    for place in ("screen", "folder"):
+        monkeypatch.setattr(f"isoscope.verbs.study.{place}.all_studies", lambda: some)
+    asked: list[tuple[str, int]] = []
+
+    def stopping(at: int) -> None:
+        def ran(study: Study, *args: Any, **options: Any) -> Any:
+            asked.append((study.id, options["seed"]))
+            if len(asked) == at:
+                raise Killed
+            return run_study(study, *args, **options)
+
+        monkeypatch.setattr("isoscope.verbs.study.folder.run_study", ran)
+
+    out = tmp_path / "studies"
+    command = (
+        "study",
+        "run",
+        "all",
+        "--model",
+        f"mine={matrix}",
+        "--seeds",
+        "2",
+        "--out",
+        str(out),
+    )
+    stopping(at=4)
+    with pytest.raises(Killed):
+        run(*command)
+    first, asked[:] = list(asked), []
+    assert not (out / "R-T1.json").exists()
+    stopping(at=0)
+    found = run(*command)
+    assert found.code == 2
+    assert "1 of 5 studies did not run: P-F8" in found.error
+    # B-T1 gives the same with both seeds; neither of its parts is made again.
+    assert [one for one in first if one[0] == "B-T1"] == [("B-T1", 0), ("B-T1", 1)]
+    assert "B-T1" not in {name for name, _ in asked}
+    assert {(name, seed) for name, seed in (*first, *asked) if name == "R-T1"} == {
+        ("R-T1", 0), ("R-T1", 1),
+    }  # fmt: skip
+    runs = {one.study.id: one for one in StudyFolder(out).runs()}
+    assert set(runs) == {"B-T1", "B-F2", "B-F6", "R-T1", "P-F8"}
+    assert runs["R-T1"].result.row("local_i1", part="k=20").extra["seed_count"] == 2
+    asked.clear()
+    assert run(*command).code == 2
+    assert {name for name, _ in asked} == {"P-F8"}  # what failed is tried again
+    run("study", "compare", str(out), "--pages", str(tmp_path / "pages"))
+    assert "P-F8" in (tmp_path / "pages" / "studies.md").read_text()
