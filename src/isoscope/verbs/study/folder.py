@@ -344,7 +344,11 @@ def joined_parts(study: Study, parts: Mapping[str, Result]) -> StudyRun:
         if SEED_MARK in name and base is not None and same_but_seed(base, part):
             others.setdefault(int(part.seeds["seed"]), []).append(part)
     result = over_all_models(study, together(once(list(first.values()))))
-    commands = dict.fromkeys(part.command for part in first.values() if part.command)
+    # A model that was run again has the command of that run, and not those of before.
+    made = result.extra.get(MADE, {}).values()
+    commands = dict.fromkeys(about["command"] for about in made if about.get("command"))
+    if not commands:
+        commands = dict.fromkeys(part.command for part in first.values() if part.command)
     extra = {name: value for name, value in result.extra.items() if name != ASKED}
     if others:
         extra[OTHER_SEEDS] = {

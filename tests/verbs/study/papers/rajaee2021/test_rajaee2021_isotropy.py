@@ -68,16 +68,16 @@ def test_i1_of_the_tokens_of_some_pairs(
 ) -> None:
     monkeypatch.setattr(recipe.paper, "SIMILARITY_SETS", ("sick-r",))
     folder, data = tiny_model("gpt2"), write_sts_sets(tmp_path)
-    run = run_study("R-T6", [f"mine={folder}"], data=data, sample=8)
+    run = run_study("R-T6", [f"mine={folder}"], data=data, sample=20)
     first, second, _, _ = scored_pairs("sick-r", data)
-    texts = [text for k in lowest_indices(len(first), 8, 0) for text in (first[k], second[k])]
+    texts = [text for k in lowest_indices(len(first), 20, 0) for text in (first[k], second[k])]
     tokens = np.concatenate(
         [layers[-1] for layers in hidden_states(folder, texts, special=False).values()]
     )
     row = run.result.row("sick-r/i1", part=LAST)
     assert row.n == len(tokens)
     assert row.log10 == pytest.approx(log10_i1(tokens), abs=1e-3)
-    assert "both texts of at most 8 pairs of sick-r, drawn at random (seed 0)" in row.protocol
+    assert "both texts of at most 20 pairs of sick-r, drawn at random (seed 0)" in row.protocol
 
 
 def values(subject: str, *i1: float) -> list[Row]:

@@ -14,6 +14,7 @@ from sts_for_tests import both_correlations, hidden_states, scored_pairs, write_
 
 from isoscope.corrections import ClusterRemoval
 from isoscope.data.sampling import lowest_indices
+from isoscope.errors import UsageError
 from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, read_last_layer
 from isoscope.results.result import Result, Row
@@ -107,11 +108,12 @@ def test_some_pairs_of_every_set(
     monkeypatch.setattr(
         "isoscope.verbs.study.papers.rajaee2021.SIMILARITY_SETS", ("sts-13", "sts-b")
     )
+    monkeypatch.setattr("isoscope.verbs.study.papers.rajaee2021.sets.FEWEST", 0.1)
     monkeypatch.setenv("ISOSCOPE_CACHE", str(tmp_path / "cache"))
     folder, data = tiny_model("bert"), write_sts_sets(tmp_path / "data")
-    run = run_study("R-T2", [f"BERT={folder}"], data=data, sample=9, seed=4)
+    run = run_study("R-T2", [f"BERT={folder}"], data=data, sample=20, seed=4)
     first, second, human, _ = scored_pairs("sts-13", data)
-    drawn = lowest_indices(len(human), 9, 4)
+    drawn = lowest_indices(len(human), 20, 4)
     states = hidden_states(folder, [*first, *second], special=False)
     pooled = {text: layers[-1].mean(axis=0) for text, layers in states.items()}
     cosines = [
@@ -120,9 +122,20 @@ def test_some_pairs_of_every_set(
         for k in drawn
     ]  # fmt: skip
     row = run.result.row(f"sts-13/{SPEARMAN}", "none")
-    assert row.n == 9
+    assert row.n == 20
     assert row.value == pytest.approx(stats.spearmanr(cosines, human[drawn]).statistic, abs=1e-6)
-    assert "at most 9 pairs of every set, drawn at random (seed 4)" in row.protocol
+    assert "at most 20 pairs of every set, drawn at random (seed 4)" in row.protocol
+
+
+def test_a_sample_that_is_too_small_for_the_clusters_is_refused(
+    tiny_model: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Directions of a few tokens are noise, and removing them makes any cloud even."""
+    monkeypatch.setattr("isoscope.verbs.study.papers.rajaee2021.SIMILARITY_SETS", ("sts-b",))
+    folder, data = tiny_model("bert"), write_sts_sets(tmp_path / "data")
+    for study in ("R-T2", "R-T6"):
+        with pytest.raises(UsageError, match="directions of 27 clusters in 32 dimensions take 288"):
+            run_study(study, [f"BERT={folder}"], data=data, sample=5)
 
 
 def test_settings_are_those_of_the_paper() -> None:

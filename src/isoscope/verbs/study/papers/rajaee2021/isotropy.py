@@ -51,7 +51,11 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     ROBERTA,
     blocks,
 )
-from isoscope.verbs.study.papers.rajaee2021.sets import pairs_read, similarity_sets
+from isoscope.verbs.study.papers.rajaee2021.sets import (
+    check_sample,
+    pairs_read,
+    similarity_sets,
+)
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import Request, Subject, add_study
 
@@ -261,6 +265,7 @@ def of_one_set(
         model, texts, f"both texts of {pairs_read(request, name)}", watch=fits.add,
         progress=request.progress,
     )  # fmt: skip
+    check_sample(request, model, subject, len(read.tokens))
     cloud = ArrayCloud(read.tokens, name)
     found = measure(cloud, SET_MEASURES, [NONE, settings.global_name()], intervals=False)
     rows = list(found.rows)

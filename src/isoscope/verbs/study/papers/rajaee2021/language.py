@@ -29,6 +29,7 @@ from isoscope.verbs.study.inputs import STS_B, of_every_model, per_model
 from isoscope.verbs.study.judgement.claims import Claim
 from isoscope.verbs.study.papers import rajaee2021 as paper
 from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE, blocks
+from isoscope.verbs.study.papers.rajaee2021.sets import check_sample, count_tokens
 from isoscope.verbs.study.reference import Column, printed_numbers
 from isoscope.verbs.study.registry import Request, add_study
 
@@ -48,6 +49,7 @@ def table_4(request: Request) -> Result:
 
     def one(model: Model, name: str) -> Result:
         settings, layer = paper.settings_of(name), last_layer_of(model)
+        check_sample(request, model, name, count_tokens(model, verbs.texts))
         found = explain.verb_distances(
             model, verbs, layer, settings.cluster_names(request.seed),
             most=request.sample, seed=request.seed, replicates=True, progress=request.progress,
@@ -124,6 +126,7 @@ def figure_5(request: Request, model: Model, name: str) -> Result:
         model, text, ALL_TOKENS, request.seed, layers=[layer], progress=request.progress
     )
     settings = paper.settings_of(name)
+    check_sample(request, model, name, len(sample.ids))
     found = in_spaces(sample, layer, frequencies_of(model, text), settings, request.seed)
     how = f"{sample.protocol}, {about_layer(layer)}; {settings.describe(request.seed)}"
     rows = [replace(row, protocol=f"{how}; {row.protocol}") for row in found.rows]

@@ -26,6 +26,7 @@ from isoscope.results.fields import DIFFERENCE
 from isoscope.results.merge import renamed
 from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.problems.classification import EPOCHS
+from isoscope.tasks.problems.pairs import ScoredPairs
 from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.study.inputs import less, mean_of, of_every_model, sets_to_score
@@ -38,7 +39,12 @@ from isoscope.verbs.study.judgement.replicates import (
 )
 from isoscope.verbs.study.papers import rajaee2021 as paper
 from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE
-from isoscope.verbs.study.papers.rajaee2021.sets import pairs_read, similarity_sets
+from isoscope.verbs.study.papers.rajaee2021.sets import (
+    check_sample,
+    count_tokens,
+    pairs_read,
+    similarity_sets,
+)
 from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
 
@@ -57,10 +63,15 @@ def table_2(request: Request) -> Result:
     measures = [f"{task.name}/{score}" for task in tasks for score in (paper.SPEARMAN, paper.MEAN)]
     protocol = last_tokens(request, transductive=True)
     which = f"; {pairs_read(request, 'every set')}" if request.sample else ""
-    return of_every_model(
-        request,
-        lambda model, name: of_methods(model, name, tasks, measures, protocol, request, which),
-    )
+
+    def one(model: Model, name: str) -> Result:
+        if request.sample is not None:
+            for task in tasks:
+                texts = ScoredPairs.of(task.name, task.load(request.data)).texts
+                check_sample(request, model, name, count_tokens(model, texts))
+        return of_methods(model, name, tasks, measures, protocol, request, which)
+
+    return of_every_model(request, one)
 
 
 def last_tokens(request: Request, **more: Any) -> SentenceProtocol:
