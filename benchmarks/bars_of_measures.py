@@ -64,7 +64,7 @@ def audits(names: list[str] | str, size: tuple[int, int], rounds: int) -> Iterat
 def audit_default() -> Iterator[Figure]:
     """Compare default measures, hubness and intrinsic dimension with the audits."""
     names = [item.name for item in default_measures()]
-    return audits([*names, "hubness", "intrinsic_dimension"], SMALL, 2)
+    return audits([*names, "hubness", "intrinsic_dimension"], SMALL, 1)
 
 
 def clusters() -> Iterator[Figure]:
@@ -193,7 +193,7 @@ BARS = {
         "default measures, hubness, intrinsic dimension", 15, 40, audit_default, faster=True
     ),
     "audit-all": Bar(
-        "`--measures all`, one space", 4, 15, partial(audits, "all", SMALL, 2), faster=True
+        "`--measures all`, one space", 4, 15, partial(audits, "all", SMALL, 1), faster=True
     ),
     "audit-all-long": Bar(
         "`--measures all`, one space", 4, 15, partial(audits, "all", LONG, 1), faster=True

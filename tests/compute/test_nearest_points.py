@@ -7,7 +7,11 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from isoscope.compute import nearest_neighbours
-from isoscope.compute.nearest_neighbours import NearestPoints, nearest_points
+from isoscope.compute.nearest_neighbours import (
+    NearestPoints,
+    nearest_columns,
+    nearest_points,
+)
 
 
 def by_hand(points: np.ndarray, k: int) -> np.ndarray:
@@ -91,3 +95,24 @@ def test_neither_stripes_nor_threads_change_anything(monkeypatch: pytest.MonkeyP
     np.testing.assert_array_equal(
         np.sort(nearest_points(points, 4), axis=1), np.sort(expected, axis=1)
     )
+
+
+@pytest.mark.parametrize(("columns", "k"), [(9, 3), (176, 10), (1_000, 10), (4_096, 2), (530, 32)])
+def test_smallest_columns_of_rows(columns: int, k: int) -> None:
+    distances = np.random.default_rng(columns).normal(size=(40, columns)).astype(np.float32)
+    found, last, following = nearest_columns(distances, k)
+    order = np.argsort(distances, axis=1)
+    np.testing.assert_array_equal(found, np.sort(order[:, :k], axis=1))
+    np.testing.assert_array_equal(last, distances[np.arange(40), order[:, k - 1]])
+    np.testing.assert_array_equal(following, distances[np.arange(40), order[:, k]])
+
+
+def test_smallest_columns_of_rows_with_equal_numbers() -> None:
+    distances = np.random.default_rng(0).integers(0, 3, size=(30, 700)).astype(np.float32)
+    distances[3], distances[4, 5] = 1.0, np.nan
+    found, last, following = nearest_columns(distances, 10)
+    for row in range(30):
+        values = np.sort(distances[row])
+        assert len(set(found[row])) == 10
+        np.testing.assert_array_equal(np.sort(distances[row, found[row]]), values[:10])
+        assert (last[row], following[row]) == (values[9], values[10])

@@ -182,15 +182,9 @@ class NearestPoints:
         """Return the nearest points of the rows from ``first`` on."""
         rows, k = np.arange(first, min(first + self._height, len(self._single))), self._k
         distances = self._distances(self._single, rows)
-        # Values alone are partitioned several times as fast as values with their places.
-        ahead = np.partition(distances, k, axis=1)[:, : k + 1]
-        last = ahead[:, :k].max(axis=1)
-        gaps = ahead[:, k].astype(np.float64) - last
+        found, last, following = nearest_columns(distances, k)
+        gaps = following.astype(np.float64) - last
         unsure = np.flatnonzero(~(gaps > 2 * self._bounds[rows]))
-        chosen = distances <= last[:, None]
-        # As many for each row, also where there are ties, until these are searched again.
-        chosen[unsure] = np.arange(chosen.shape[1]) < k
-        found = np.nonzero(chosen)[1].reshape(len(rows), k)
         if len(unsure):
             exact = self._distances(self._double, rows[unsure])
             found[unsure] = np.argpartition(exact, k - 1, axis=1)[:, :k]
@@ -202,6 +196,46 @@ class NearestPoints:
         distances += self._squares.astype(points.dtype)
         distances[np.arange(len(rows)), rows] = np.inf
         return distances
+
+
+# Columns are looked at in so many groups for each one that is wanted.
+GROUPS_PER_COLUMN = 16
+
+
+def nearest_columns(distances: Floats, k: int) -> tuple[Places, Floats, Floats]:
+    """Return the columns of the k smallest of every row, the largest of these, and the next one.
+
+    Of the smallest numbers of many groups of columns the one in place k + 1 is a bound, as k + 1
+    numbers of the row are not above it. Few others are, and only these are partitioned: that takes
+    a fifth of the time of partitioning whole rows. Which columns are found of equal ones is open.
+    """
+    rows, columns = distances.shape
+    groups = GROUPS_PER_COLUMN * (k + 1)
+    whole = columns // groups * groups
+    if whole:
+        # Columns that are ``groups`` apart are one group; each of the last ones is a group alone.
+        grouped = distances[:, :whole].reshape(rows, -1, groups).min(axis=1)
+        lowest = np.concatenate((grouped, distances[:, whole:]), axis=1)
+        bounds = np.partition(lowest, k, axis=1)[:, k]
+        row, column = np.nonzero(distances <= bounds[:, None])
+        counts = np.bincount(row, minlength=rows)
+        most = int(counts.max())
+        # Many equal distances leave many columns; NaN leaves none, and is searched again.
+        if most <= 2 * groups and counts.min() > k:
+            place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+            values = np.full((rows, most), np.inf, distances.dtype)
+            places = np.zeros((rows, most), np.intp)
+            values[row, place], places[row, place] = distances[row, column], column
+            return smallest(values, places, k)
+    return smallest(distances, None, k)
+
+
+def smallest(values: Floats, places: Places | None, k: int) -> tuple[Places, Floats, Floats]:
+    """Return places of the k smallest values of every row, the largest of these, and the next."""
+    order = np.argpartition(values, k, axis=1)[:, : k + 1]
+    found = order[:, :k] if places is None else np.take_along_axis(places, order[:, :k], axis=1)
+    ahead = np.take_along_axis(values, order, axis=1)
+    return np.sort(found, axis=1), ahead[:, :k].max(axis=1), ahead[:, k]
 
 
 def shared(one: Places, other: Places) -> NDArray[np.float64]:
