@@ -59,6 +59,10 @@ CHUNK = 4
 # of eight batches would keep two threads busy and leave all others idle.
 SMALL = 16
 
+# Clouds of up to so many numbers, 20 MB in single precision, are read by the calling thread where
+# that takes a few milliseconds: it would wait about as long for others to start and to end.
+FEW_NUMBERS = 5_000_000
+
 # A thread holds the scatter that it sums in and the product of its last batch; while chunks are
 # merged there are one of the two sides and the result as well.
 MATRICES_PER_LANE = 4
@@ -114,6 +118,11 @@ class ReadWork(ABC, Generic[StoredState]):
 
     kind: type[StoredState]
     chunk: int = CHUNK
+
+    @property
+    def light(self) -> bool:
+        """Whether a number costs so little that threads do not pay for a small cloud."""
+        return False
 
     @abstractmethod
     def taker(self) -> ChunkTaker[StoredState]:
@@ -311,6 +320,8 @@ def read_in_lanes(
     progress, stage.progress = stage.progress, None  # which counts rows here, not shards
     collector = Collector(stage, work)
     stream = pieces(stage, work.chunk, collector, group, progress)
+    if workers is None and work.light and group.rows is not None:
+        workers = 1 if group.rows * max(group.widths) <= FEW_NUMBERS else None
     in_lanes(stream, group, workers, work.chunk, lambda: LaneTaker(work.taker(), collector))
     return stage.result()
 

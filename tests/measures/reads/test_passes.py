@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from clouds_for_tests import shifted
 
+import isoscope
 from isoscope.compute.journal import Journal
 from isoscope.corrections.apply import CorrectedCloud
 from isoscope.corrections.registry import make_correction, parse_corrections
@@ -220,3 +221,19 @@ def test_unit_vectors_are_only_summed_where_a_measure_needs_them() -> None:
     for name, units in {**needed, "outlier_dimensions": True}.items():
         chosen = find_measure(name), parse_corrections(["none"])
         assert Request((chosen[0],), chosen[1], False, None, 0, None).parts.units == units
+
+
+def test_light_reads_of_small_clouds_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would wait for threads about as long as they take, and the sums are the same."""
+    cloud = shifted(4, 9_000, 16).astype(np.float32)
+    threaded = isoscope.measure(cloud, "mean_offset", "none", intervals=False, workers=2)
+
+    def refused(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("isoscope.compute.threads.Lane", refused)
+    alone = isoscope.measure(cloud, "mean_offset", "none", intervals=False)
+    assert alone.value("mean_offset") == threaded.value("mean_offset")
+    monkeypatch.setattr("isoscope.compute.map_reduce.cores", lambda: 2)
+    with pytest.raises(AssertionError):
+        isoscope.measure(cloud, "effective_rank", "none", intervals=False)

@@ -178,6 +178,11 @@ class FirstWork(ReadWork[FirstState]):
     """Rows of the whole cloud, where it is one and they are certain."""
     kind: type[FirstState] = field(default=FirstState, init=False)
 
+    @property
+    def light(self) -> bool:
+        """Whether norms, units and means are all that is summed."""
+        return not (self.parts.scatter or self.parts.dimensions or self.deals)
+
     def taker(self) -> MomentsTaker:
         """Make what sums over the batches of one thread."""
         return MomentsTaker(self)
