@@ -51,7 +51,6 @@ common offset.
 
 def main(chosen: list[str]) -> None:
     """Run some bars, store what they found, and write the page."""
-    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
     if chosen != ["--page"]:
         for name in chosen or BARS:
             when = f"{datetime.now(UTC):%Y-%m-%d}"
@@ -60,9 +59,16 @@ def main(chosen: list[str]) -> None:
             for figure in BARS[name].run():
                 print(row(BARS[name], figure), flush=True)
                 figures.append(figure._asdict())
+            record = stored()  # as it is by now: other bars may have been measured meanwhile
             record[name] = {"date": when, "machine": where, "figures": figures}
             RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    PAGE.write_text(page(record), "utf-8")
+    PAGE.write_text(page(stored()), "utf-8")
+
+
+def stored() -> dict[str, Any]:
+    """Return the record."""
+    found: dict[str, Any] = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
+    return found
 
 
 def machine() -> str:

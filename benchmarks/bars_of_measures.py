@@ -44,27 +44,28 @@ def whole() -> Iterator[Figure]:
     yield from compared(shape(LARGE), partial(isoscope.measure, x), others, 4)
 
 
-def audits(names: list[str] | str, size: tuple[int, int], rounds: int) -> Iterator[Figure]:
-    """Compare measures with the audits of other packages that look at neighbours."""
+def audits(names: list[str] | str, size: tuple[int, int], peer: str) -> Iterator[Figure]:
+    """Compare measures with the audit of another package that looks at neighbours."""
     from spectralyte import Spectralyte
     from vecscope import audit
 
     x = cloud(*size)
     isoscope.measure(x[:500], names, "none")
-    others = {
-        "spectralyte 0.4.0, with neighbours": lambda: Spectralyte(x).run(
-            verbose=False, experimental=True
-        ),
-        "vecscope 0.2.0": lambda: audit(x),
+    peers: dict[str, Callable[[], object]] = {
+        SPECTRALYTE: lambda: Spectralyte(x).run(verbose=False, experimental=True),
+        VECSCOPE: lambda: audit(x),
     }
     ours = partial(isoscope.measure, x, names, "none")
-    yield from compared(shape(size), ours, others, rounds, warm=False)
+    yield from compared(shape(size), ours, {peer: peers[peer]}, 1, warm=False)
 
 
-def audit_default() -> Iterator[Figure]:
-    """Compare default measures, hubness and intrinsic dimension with the audits."""
+SPECTRALYTE, VECSCOPE = "spectralyte 0.4.0, with neighbours", "vecscope 0.2.0"
+
+
+def audit_default(peer: str) -> Iterator[Figure]:
+    """Compare default measures, hubness and intrinsic dimension with an audit."""
     names = [item.name for item in default_measures()]
-    return audits([*names, "hubness", "intrinsic_dimension"], SMALL, 1)
+    return audits([*names, "hubness", "intrinsic_dimension"], SMALL, peer)
 
 
 def clusters() -> Iterator[Figure]:
@@ -187,17 +188,29 @@ def query() -> Iterator[Figure]:
     yield figure._replace(against="its product and 20 µs", theirs=(allowed[0], allowed[1]))
 
 
-BARS = {
+BARS: dict[str, Bar] = {
     "measure": Bar("all measures, four corrections", 1.8, 1.5, whole),
-    "audit-default": Bar(
-        "default measures, hubness, intrinsic dimension", 15, 40, audit_default, faster=True
-    ),
-    "audit-all": Bar(
-        "`--measures all`, one space", 4, 15, partial(audits, "all", SMALL, 1), faster=True
-    ),
-    "audit-all-long": Bar(
-        "`--measures all`, one space", 4, 15, partial(audits, "all", LONG, 1), faster=True
-    ),
+    **{
+        f"audit-default-{peer.split()[0]}": Bar(
+            "default measures, hubness, intrinsic dimension",
+            15,
+            40,
+            partial(audit_default, peer),
+            faster=True,
+        )
+        for peer in (SPECTRALYTE, VECSCOPE)
+    },
+    **{
+        f"audit-all-{peer.split()[0]}-{size[0]}": Bar(
+            "`--measures all`, one space",
+            4,
+            15,
+            partial(audits, "all", size, peer),
+            faster=True,
+        )
+        for size in (SMALL, LONG)
+        for peer in (SPECTRALYTE, VECSCOPE)
+    },
     "local-i1": Bar("`local_i1`, five seeds", 1.0, 0.3, clusters),
     "single-small": Bar("one measure without interval", 1.0, 0.5, partial(single, SMALL)),
     "single-large": Bar("one measure without interval", 1.0, 0.5, partial(single, LARGE)),
