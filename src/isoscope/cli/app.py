@@ -50,7 +50,7 @@ EVERYDAY = {
     "explain": "Find out why a space is unevenly filled.",
     "explore": "Explore vectors on a local page.",
     "threshold": "Find out what a cosine means here, and which threshold to use.",
-    "diff": "Compare two clouds, and see what of A may be kept for B.",
+    "diff": "Compare two clouds: may B use A's correction and threshold?",
     "correct": "Fit a correction, apply it to files, or update it.",
     "verify": "Check that a result, a correction or a journal is unchanged.",
     "list": "List measures, corrections and tasks.",

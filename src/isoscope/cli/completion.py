@@ -53,7 +53,7 @@ def completion_command(
         typer.Argument(metavar="SHELL", help="bash, zsh or fish", show_default=False),
     ],
 ) -> None:
-    """Print a script that completes commands and options; your shell reads it at its start."""
+    """Print a script that lets your shell complete commands and options."""
     words = words_by_command()
     print_text(script_for_fish(words) if shell == "fish" else script_for_bash(words, shell))
 

@@ -37,7 +37,9 @@ SETTINGS = {"ISOSCOPE_DATA": "benchmarks", "ISOSCOPE_CACHE": "vectors of texts"}
 
 Folders = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="[FOLDER]…", help="Folders in which to look for what killed runs left."),
+    typer.Argument(
+        metavar="[FOLDER]…", help="Further folders to search for temporary files of killed runs."
+    ),
 ]
 
 # Leftovers of killed runs that a screen names.
@@ -47,8 +49,8 @@ MOST_LEFTOVERS = 3
 def doctor_command(given: Folders = None, as_json: PrintJson = False) -> None:
     """Check the installation: extras, data and cache folders, packaged vectors, memory.
 
-    Temporary files that killed runs left in the working folder, in the caches and in FOLDERs are
-    named, with what makes them go away.
+    Also lists the temporary files that killed runs left in the working folder, in the caches and in
+    FOLDERs, and says how to remove them.
     """
     facts = findings(given or [])
     if as_json:

@@ -37,7 +37,7 @@ PANEL_OF = {
     SEARCH: ("neighbours", "reduce", "neighbour_sample", "k", "centres", "store_size"),
     OUTPUT: (
         "out", "save", "as_json", "html", "figures", "details", "ascii", "fail_if", "progress",
-        "quiet", "map_file", "debug",
+        "quiet", "map_file", "debug", "ascii_only", "pages", "records",
     ),
     SCALE: (
         "engine", "workers", "on_error", "shard_rows", "shard_texts", "resume", "cache", "spool",
@@ -52,6 +52,7 @@ VALUES = {
     "out": "FILE", "save": "FILE", "html": "FILE", "figures": "FOLDER", "data": "FOLDER",
     "pairs": "FILE", "text": "FILE", "queries": "FILE", "second": "FILE", "fit_on": "FILE",
     "cache": "FOLDER", "vocabulary": "FILE", "map_file": "FILE", "at": "COSINES", "ids": "LABEL",
+    "pages": "FOLDER", "records": "FOLDER", "results": "FOLDER",
     "words": "LABEL", "retrieval": "FOLDER", "task": "NAME", "correction": "FILE",
 }  # fmt: skip
 

@@ -205,15 +205,17 @@ Words = Annotated[
     str | None, typer.Option(help="Label that holds the words. Default: word, or the only one.")
 ]
 Ids = Annotated[
-    str | None, typer.Option(help="Label that names the rows. Default: their numbers, from 0.")
+    str | None, typer.Option(help="Label that identifies rows. Default: row numbers, from 0.")
 ]
 PrintJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Details = Annotated[bool, typer.Option("--details", help="Print everything there is to know.")]
+Details = Annotated[bool, typer.Option("--details", help="Print all details.")]
 DropInvalid = Annotated[
     bool, typer.Option("--drop-invalid", help="Exclude rows with NaN or infinity.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
-Seeds = Annotated[int, typer.Option(help="Number of runs of each, with seeds 0, 1, 2, …", min=1)]
+Seeds = Annotated[
+    int, typer.Option(help="Number of runs of each setting, with seeds 0, 1, 2, …", min=1)
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Resume a run from the journal beside --out.")
@@ -224,13 +226,15 @@ Every = Annotated[
     str | None,
     typer.Option(
         metavar="N|log",
-        help="Read every Nth checkpoint, or those nearest to doubled steps.",
+        help="Read every Nth checkpoint, or (log) those nearest to steps 1, 2, 4, 8, …",
         callback=parse_every,
     ),
 ]
 Device = Annotated[
     str | None,
-    typer.Option(help="Device of the model, such as cpu or cuda. Default: an accelerator."),
+    typer.Option(
+        help=("Device of the model, such as cpu or cuda. Default: an accelerator, if any.")
+    ),
 ]
 
 # Panels of the help.
@@ -243,8 +247,8 @@ Layer = Annotated[str, of_texts(help="Layer of the model.")]
 Pooling = Annotated[
     Literal["mean", "cls", "last", "max"] | None,
     of_texts(
-        help="How the tokens of a text become one vector. Default: as in the model's "
-        "modules.json, else mean."
+        help="How tokens become one vector per text. Default: as in the model's modules.json, "
+        "else mean."
     ),
 ]
 Prompt = Annotated[
@@ -262,7 +266,7 @@ QueryPrompt = Annotated[
     ),
 ]
 SpecialTokens = Annotated[bool, of_texts(help="Count the tokens that the tokenizer adds.")]
-KeepVectors = Annotated[bool, of_texts(help="Keep vectors of texts on disk, in ISOSCOPE_CACHE.")]
+KeepVectors = Annotated[bool, of_texts(help="Cache vectors of texts in ISOSCOPE_CACHE.")]
 Engine = Annotated[
     str,
     of_scale(
@@ -334,8 +338,10 @@ class Checkpoints(Options):
     """Which checkpoints of a training are read, and where they are kept."""
 
     every: Every = None
-    keep: int | None = option(None, "Hub checkpoints kept on disk (1; with --cache: all)", min=1)
-    cache: Path | None = option(None, "Fetched checkpoints. Default: a temporary folder.")
+    keep: int | None = option(
+        None, "Number of hub checkpoints kept on disk. Default: 1, or all with --cache.", min=1
+    )
+    cache: Path | None = option(None, "Folder for checkpoints. Default: a temporary one.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,12 +372,12 @@ class Limits(Showing):
 
     max_memory: str | None = option(
         None,
-        "Memory limit, such as 8GB. Default: 3/4 of the free.",
+        "Memory limit, such as 8GB. Default: 3/4 of free RAM.",
         metavar="SIZE",
     )
     timeout: float | None = option(
         None,
-        "End the run after this time; --resume goes on.",
+        "Stop the run after this time, with exit code 124.",
         metavar="SECONDS",
         min=0.001,
         envvar="ISOSCOPE_TIMEOUT",

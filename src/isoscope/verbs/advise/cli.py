@@ -49,7 +49,7 @@ class AdviseOptions(options.Options):
     of_queries: options.Queries
     out: Path | None = options.option(
         None,
-        "Write the recommended correction, if there is one, to this .safetensors.",
+        "Write the recommended correction, if there is one, to this .safetensors file.",
     )
     corrections: str | None = options.option(
         None, "Comma-separated corrections to try. Default: all but flow.", panel=TRIED
@@ -57,7 +57,7 @@ class AdviseOptions(options.Options):
     flow: bool = options.flag("Also try the flow, which takes minutes.", panel=TRIED)
     worthwhile: float = options.option(
         0.01,
-        "Smallest gain worth a change; 0: any significant gain.",
+        "Smallest gain for which a correction is worth using; 0: any significant gain.",
         min=0.0,
         max=1.0,
         panel=TRIED,
@@ -86,7 +86,7 @@ class AdviseOptions(options.Options):
 
 @options.command
 def advise_command(given: AdviseOptions) -> None:
-    """Try every correction on your task, cross-fitted, and say what to do, if anything."""
+    """Try every correction on your task, with cross-fitting, and recommend one, or none."""
     asked = given.arguments()
     save = asked.pop("save")
     if save is not None:

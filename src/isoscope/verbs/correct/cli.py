@@ -25,12 +25,12 @@ isoscope correct fit package:minilm --correction whiten:n_components=128 --out w
 """
 
 APPLY_HELP = (  # a line break in a help text would be one on the screen
-    "Correct every vector of a file, in a new file of the same kind.\n\n"
-    "Ids, other columns and arrays, metadata, number types and the order of rows stay as they are, "
-    "and the new file appears when it is whole. A Parquet, Arrow or safetensors file and a column "
-    "of PostgreSQL note the correction, and are refused when they carry it already. Other formats "
-    "have no room for a note: nothing stops a second time. Where the correction was fitted on "
-    "vectors with norm 1, the corrected ones are brought to norm 1. Zero vectors stay zero vectors."
+    "Correct every vector of a file, and write a new file of the same format.\n\n"
+    "Ids, other columns and arrays, metadata, number types and the order of rows are kept, and the "
+    "new file appears only when it is complete. Parquet, Arrow and safetensors files and columns "
+    "of PostgreSQL record the correction, so that it is not applied twice; other formats cannot "
+    "record it. If the correction was fitted on vectors with norm 1, the corrected vectors are "
+    "scaled to norm 1. Zero vectors stay zero."
 )
 
 APPLY_EXAMPLE = """Examples:
@@ -45,11 +45,12 @@ isoscope correct apply correction.safetensors 'postgresql://host/db?table=docs&c
 """
 
 REFRESH_HELP = (
-    "Take new vectors into a correction, as if it had been fitted on old and new ones together.\n\n"
-    "Only the new ones are read: FILE keeps the sums over the old ones. Leave out of SOURCE what "
-    "FILE was fitted on, as it would count twice. The same vectors as a whole are refused; some "
-    "of them among others cannot be recognised. Corrections that do not follow from sums, such as "
-    "cluster-pc-removal, need all vectors again."
+    "Update a correction with new vectors, as if it had been fitted on old and new ones together."
+    "\n\n"
+    "Only the new vectors are read, because FILE stores the sums over the old ones. SOURCE must "
+    "not contain vectors that FILE was fitted on, because they would count twice. Exactly the same "
+    "vectors are refused, but some of them among others are not recognised. Corrections that are "
+    "not computed from sums, such as cluster-pc-removal, must be fitted on all vectors again."
 )
 
 REFRESH_EXAMPLE = """Examples:
@@ -61,11 +62,11 @@ isoscope correct refresh center.safetensors new_vectors.parquet --out refreshed.
 
 
 correct_app = options.command_group(
-    "Fit a correction, apply it to files, take new vectors into it."
+    "Fit a correction, apply it to files, or update it with new vectors."
 )
 
 FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="A correction that `correct fit` wrote.")
+    str, typer.Argument(metavar="FILE", help="A correction written by `isoscope correct fit`.")
 ]
 SourceArgument = Annotated[
     str,
@@ -116,12 +117,12 @@ class FitOptions(options.Options):
     source: SourceArgument
     correction: str = options.option(
         ...,
-        "What to fit; see: isoscope list corrections.",
+        "Correction to fit; see: isoscope list corrections.",
         metavar="NAME[:option=value]",
         show_default=False,
     )
     out: str = options.option(
-        ..., "The correction is written to this .safetensors file.", metavar="FILE"
+        ..., "Write the correction to this .safetensors file.", metavar="FILE"
     )
     reading: Reading
     printed: Printed
@@ -136,7 +137,7 @@ class FitOptions(options.Options):
 @correct_app.command("fit", epilog=FIT_EXAMPLE)
 @options.command
 def fit(given: FitOptions) -> None:
-    """Learn a correction from vectors, in one read for most, and write it to a file."""
+    """Fit a correction to vectors, with a single read for most, and write it to a file."""
     with watching(given.running.watch) as report:
         facts = isoscope.fit_correction(**given.arguments(), progress=report).facts
     from isoscope.verbs.correct.screen import fit_screen
@@ -152,12 +153,13 @@ class ApplyOptions(options.Options):
     source: SourceArgument
     out: str = options.option(
         ...,
-        "A file of the same kind as SOURCE, a folder, or for PostgreSQL a new column or table. "
+        "A file of the same format as SOURCE, a folder, or for PostgreSQL a new column or table. "
         "FAISS indexes and packaged vectors are written as .npy.",
     )
     column: options.ArrayColumn = None
     keep_norms: bool = options.flag(
-        "Keep the norms that the correction gives, even if it was fitted on vectors with norm 1."
+        "Do not scale corrected vectors to norm 1, even if the correction was fitted on vectors "
+        "with norm 1."
     )
     printed: Printed
     engine: options.Engine = "local"
@@ -179,7 +181,7 @@ class ApplyOptions(options.Options):
 @correct_app.command("apply", help=APPLY_HELP, epilog=APPLY_EXAMPLE)
 @options.command
 def apply(given: ApplyOptions) -> None:
-    """Correct every vector of a file, in a new file of the same kind."""
+    """Correct every vector of a file, and write a new file of the same format."""
     with watching(given.running.watch) as report:
         applied = isoscope.apply_correction(**given.arguments(), progress=report)
     from isoscope.verbs.correct.screen import apply_screen
@@ -195,7 +197,9 @@ class RefreshOptions(options.Options):
 
     correction: FileArgument
     source: SourceArgument
-    out: str | None = options.option(None, "Write here, and leave FILE as it is.", metavar="FILE2")
+    out: str | None = options.option(
+        None, "Write the updated correction to this file. Default: to FILE.", metavar="FILE2"
+    )
     reading: Reading
     printed: Printed
     scale: options.Scale
@@ -209,7 +213,7 @@ class RefreshOptions(options.Options):
 @correct_app.command("refresh", help=REFRESH_HELP, epilog=REFRESH_EXAMPLE)
 @options.command
 def refresh(given: RefreshOptions) -> None:
-    """Take new vectors into a correction."""
+    """Update a correction with new vectors."""
     with watching(given.running.watch) as report:
         facts = isoscope.refresh_correction(**given.arguments(), progress=report).facts
     from isoscope.verbs.correct.screen import fit_screen

@@ -34,7 +34,7 @@ class DiffOptions(options.Options):
     a: str = options.argument(
         "A", "A file of vectors, as for isoscope measure; with --text, a model."
     )
-    b: str = options.argument("B", "What A is compared with.")
+    b: str = options.argument("B", "The vectors or the model to compare with A.")
     same_rows: bool | None = options.option(
         None,
         "Whether row i of A and of B are the same item. Default: by ids; without ids, the vectors "
@@ -44,7 +44,7 @@ class DiffOptions(options.Options):
     )
     ids: str | None = options.option(
         None,
-        "Label that names rows. Default: id, word, or the only one.",
+        "Label that identifies rows. Default: id, word, or the only one.",
         metavar="LABEL",
         panel=ROWS,
     )
@@ -68,7 +68,7 @@ class DiffOptions(options.Options):
     )
     text: str | None = options.option(
         None,
-        "Texts that A and B, two models, both read.",
+        "Texts to read, if A and B are models.",
         panel=options.OF_TEXTS,
     )
     layer: str = options.option("last", "Layer of the models.", panel=options.OF_TEXTS)
@@ -92,7 +92,7 @@ class DiffOptions(options.Options):
 
 @options.command
 def diff_command(given: DiffOptions) -> None:
-    """Compare two clouds: the same rows or others, and what of A may be kept for B."""
+    """Compare two clouds of vectors: may B use A's correction and threshold?"""
     with running(given.watch) as run:
         result = isoscope.diff(**given.arguments(), **run)
     give(result, given.output, given.output.out)

@@ -47,12 +47,12 @@ class EvaluateOptions(options.Options):
     )
     tasks: str | None = options.option(
         None,
-        "Comma-separated names; see: isoscope list tasks. word-similarity:FILE and pairs:FILE are "
-        "your own. Default: all whose data are in the folder.",
+        "Comma-separated names; see: isoscope list tasks. word-similarity:FILE and pairs:FILE "
+        "use your own data. Default: all with data in --data.",
     )
     corrections: str = options.option(
         "none,center,all-but-the-top,whiten",
-        "Comma-separated spaces to score; see: isoscope list corrections.",
+        "Comma-separated corrections (none: as is); see: isoscope list corrections.",
     )
     layers: str | None = options.option(
         None,
@@ -91,7 +91,8 @@ class EvaluateOptions(options.Options):
         panel=ON_TEXTS,
     )
     relation: bool = options.flag(
-        "Relate scores to isotropy over all spaces, instead of printing the scores.",
+        "Show how scores relate to isotropy over all layers and corrections, instead of the "
+        "scores.",
         "--relate",
         panel=ON_TEXTS,
     )

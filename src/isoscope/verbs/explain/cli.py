@@ -32,35 +32,39 @@ class ExplainOptions(options.Options):
         "checkpoints.",
     )
     text: str | None = options.option(
-        None, "Texts to read, as for isoscope profile; most topics do."
+        None, "Texts to read, as for isoscope profile; most topics need them."
     )
     topics: str | None = options.option(
         None,
-        "With commas: frequency, position, layernorm, outliers, clusters, structure, senses, "
-        "drift. Default: all that can be answered with what is given.",
+        "Comma-separated: frequency, position, layernorm, outliers, clusters, structure, senses, "
+        "drift. Default: all that the given options allow.",
         "--topic",
     )
     column: options.TextColumn = None
     data: options.Data = None
     layer: str | None = options.option(
-        None, "Layer that topics of one look at, such as 'block 6'. Default: the last."
+        None, "Layer for topics that look at a single layer, such as 'block 6'. Default: the last."
     )
     correction: str = options.option(
-        "cluster-pc-removal", "What structure and senses are compared before and after."
+        "cluster-pc-removal",
+        "Correction before and after which structure and senses are compared.",
+        metavar="NAME",
     )
     frequencies: Literal["text", "wordfreq"] = options.option(
         "text", "Frequencies of the text, or of the package wordfreq (English)."
     )
     groups: Path | None = options.option(
         None,
-        "Groups of sentences of one structure: .jsonl with group and text, or a group, a tab and "
-        "a sentence a line. Default: 200 groups from templates.",
+        "Groups of sentences with the same structure: .jsonl with group and text, or lines of a "
+        "group, a tab and a sentence. Default: 200 groups from templates.",
     )
-    tokens: int = options.option(20_000, "Tokens of the text to look at, at most.", min=1)
+    tokens: int = options.option(20_000, "Maximum number of tokens to read.", min=1)
     special_tokens: options.CountSpecialTokens = False
     revision: options.Revision = None
     revisions: str | None = options.option(
-        None, "Checkpoints of a model, for drift, such as 'step*'.", metavar="PATTERN"
+        None,
+        "For drift: matching branches and tags of a hub model, or subfolders: 'step*'.",
+        metavar="PATTERN",
     )
     every: options.Every = None
     compute: options.Compute
@@ -72,7 +76,7 @@ class ExplainOptions(options.Options):
 
 @options.command
 def explain_command(given: ExplainOptions) -> None:
-    """Say why a space is filled as it is: frequency, position, norms, outliers, senses, style."""
+    """Find out why a space is unevenly filled, and which cause contributes most."""
     with running(given.watch, "") as run:
         result = isoscope.explain(**given.arguments(), **run)
     give(result, given.output, given.output.out)

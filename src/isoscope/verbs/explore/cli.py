@@ -36,19 +36,22 @@ class ExploreOptions(options.Options):
     )
     text: str | None = options.option(None, "Texts that the model reads, as for isoscope profile.")
     column: str | None = options.option(
-        None, "Which array of a file that holds several; with --text, which column of it."
+        None,
+        "Array, column or field, if the file has several; with --text, the column of the texts.",
     )
     words: options.Words = None
     layers: str | None = options.option(
-        None, "Layers of the model, with commas, such as 'embedding,block 6'."
+        None, "Comma-separated layers, such as 'embedding,block 6'."
     )
     tokens: int | None = options.option(
-        None, "Tokens of the text to read, at most. Default: 20000.", min=2
+        None, "Maximum number of tokens to read. Default: 20000.", min=2
     )
     drop_invalid: options.DropInvalid = False
-    sample: int = options.option(4_000, "Points to draw, at random; neighbours are of all.", min=2)
+    sample: int = options.option(
+        4_000, "Number of random points to draw; neighbours are searched among all rows.", min=2
+    )
     seed: options.Seed = 0
-    port: int = options.option(0, "Port of 127.0.0.1; 0 is any free one.", min=0, max=65_535)
+    port: int = options.option(0, "Port on 127.0.0.1; 0: any free port.", min=0, max=65_535)
     open_browser: bool = options.flag("Open the page in a browser.", "--open")
     limits: options.Limits
     debug: options.Debug = False
@@ -61,10 +64,10 @@ class ExploreOptions(options.Options):
 
 @options.command
 def explore_command(given: ExploreOptions) -> None:
-    """Look at vectors on a local page: corrections and layers live, neighbours before and after.
+    """Explore vectors on a local page: switch corrections and layers, and compare neighbours.
 
-    The page is for this machine alone: it listens on 127.0.0.1 and answers only to the address
-    that is printed. Nothing is uploaded or written.
+    The page can be opened on this machine only: the server listens on 127.0.0.1, and answers only
+    to the address that is printed. Nothing is uploaded or written.
     """
     with (
         deadline(given.limits.timeout) as end,

@@ -40,8 +40,8 @@ class Search(options.Options):
     )
     reduce: str | None = options.option(
         None,
-        "Also measure what shorter vectors keep, such as 64,128: truncated, principal or whitened, "
-        "in float32, int8 and binary.",
+        "Also measure vectors shortened to these dimensions, such as 64,128: truncated, "
+        "principal components or whitened, in float32, int8 and binary.",
         metavar="M,M,…",
     )
     pairs: Path | None = options.option(
@@ -79,16 +79,18 @@ class MeasureOptions(options.Options):
     )
     measures: str | None = options.option(
         None,
-        "Comma-separated names, or all; see: isoscope list measures. Default: those that two "
-        "reads give.",
+        "Comma-separated names, or all; see: isoscope list measures. Default: those that need at "
+        "most two reads of the data.",
     )
     corrections: str = options.option(
         "none,center,all-but-the-top,whiten",
-        "Comma-separated spaces to measure; see: isoscope list corrections.",
+        "Comma-separated corrections (none: as is); see: isoscope list corrections.",
     )
     column: options.Column = None
     output: options.Output
-    precision: Literal["data", "double"] = options.option("data", "Precision of projections.")
+    precision: Literal["data", "double"] = options.option(
+        "data", "Precision of projections: that of the data, or double."
+    )
     drop_invalid: options.DropInvalid = False
     gates: Gates
     documents: str | None = options.option(
@@ -98,7 +100,7 @@ class MeasureOptions(options.Options):
     )
     intervals: bool | None = options.option(
         None,
-        "Compute 95 % intervals. Default: except for whole vocabularies.",
+        "Compute 95 % intervals. Default: yes, except for whole vocabularies.",
         "--intervals/--no-intervals",
     )
     sample: int | None = options.option(None, "Measure a random sample of this many rows.", min=2)

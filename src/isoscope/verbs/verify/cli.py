@@ -31,10 +31,10 @@ class VerifyOptions(options.Options):
 
 @options.command
 def verify_command(given: VerifyOptions) -> None:
-    """Check that a result, a correction or a journal is whole and unchanged.
+    """Check that a result, a correction or a journal is complete and unchanged.
 
-    Looks at schema, checksums, fingerprint and versions, and exits with code 1 if one of them does
-    not hold. A checksum is not a signature: it shows damage, not forgery.
+    Checks the schema, checksums, fingerprint and versions, and exits with code 1 if one of these
+    checks fails. A checksum is not a signature: it detects damage, not forgery.
     """
     found = isoscope.verify(given.path)
     if given.as_json:
