@@ -117,7 +117,10 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     import difflib  # here, as few names are wrong
 
     names = sorted(known)
-    near = [cut(one) for one in difflib.get_close_matches(name, names, n=3, cutoff=0.5)]
+    # A name in other letters, such as bt1 for B-T1, is the one that was meant.
+    same = [one for one in names if letters_of(one) == letters_of(name)]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = [cut(one) for one in dict.fromkeys([*same, *close])][:3]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     begin = f"no {kind} is called {cut(name)!r}; {hint}"
     if not names:
@@ -130,6 +133,17 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
         listed.append(cut(one))
     more = f" and {len(names) - len(listed):,} more" if len(names) > len(listed) else ""
     return UsageError(f"{begin}known: {', '.join(listed)}{more}")
+
+
+def letters_of(name: str) -> str:
+    """Return a name without what people mistype first: capitals, hyphens and blanks.
+
+    Examples
+    --------
+    >>> letters_of("B-T1"), letters_of("all_but the-top")
+    ('bt1', 'allbutthetop')
+    """
+    return "".join(one for one in name.casefold() if one.isalnum() or one == ".")
 
 
 def check_name(kind: str, name: str, known: Iterable[str]) -> None:
@@ -153,7 +167,7 @@ def at_least(name: str, value: int, least: int) -> None:
         raise UsageError(f"{name} must be at least {least}, got {value}")
 
 
-def one_of(name: str, value: object, choices: Iterable[str], between: str = " or ") -> None:
+def one_of(name: str, value: object, choices: Iterable[str]) -> None:
     """Refuse anything but some words.
 
     Examples
@@ -161,11 +175,12 @@ def one_of(name: str, value: object, choices: Iterable[str], between: str = " or
     >>> one_of("precision", "half", ("double", "single"))
     Traceback (most recent call last):
         ...
-    isoscope.errors.UsageError: precision is double or single, not 'half'
+    isoscope.errors.UsageError: precision must be double or single, got 'half'
     """
     known = tuple(choices)
     if value not in known:
-        raise UsageError(f"{name} is {between.join(known)}, not {value!r}")
+        listed = " or ".join([", ".join(known[:-1]), known[-1]])
+        raise UsageError(f"{name} must be {listed}, got {value!r}")
 
 
 def require(module: str, message: str) -> Any:

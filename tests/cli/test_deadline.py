@@ -124,8 +124,8 @@ def test_a_run_that_takes_longer_keeps_its_journal_and_goes_on(tmp_path: Path) -
     done = run(SLOW, *call, "--timeout", "1000")
     assert done.returncode == TIMED_OUT
     assert re.fullmatch(
-        r"isoscope: ended by --timeout 1000 \(ISOSCOPE_TIMEOUT\) at [\d,]+ of 20,000 of "
-        rf"'first read'; --resume goes on from {re.escape(str(out))}\.journal\n",
+        r"isoscope: stopped by --timeout 1000 \(ISOSCOPE_TIMEOUT\) at [\d,]+ of 20,000 of "
+        rf"'first read'; --resume continues from {re.escape(str(out))}\.journal\n",
         done.stderr,
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json.journal", "x.npy"]
@@ -141,12 +141,12 @@ def test_nothing_is_left_behind_where_nothing_is_to_be_resumed(tmp_path: Path) -
     np.save(tmp_path / "x.npy", shifted(0, 20_000, 8))
     done = run(SLOW, "measure", tmp_path / "x.npy", "--shard", "4096", ISOSCOPE_TIMEOUT="1000")
     assert done.returncode == TIMED_OUT
-    assert re.fullmatch(r"isoscope: ended by --timeout 1000 .* 'first read'\n", done.stderr)
+    assert re.fullmatch(r"isoscope: stopped by --timeout 1000 .* 'first read'\n", done.stderr)
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
 
 
 def test_a_library_that_does_not_answer_ends_as_well(tmp_path: Path) -> None:
     done = run(DEAF, tmp_path / "out")
     assert done.returncode == TIMED_OUT
-    assert done.stderr.startswith("isoscope: ended by --timeout 0.2 (ISOSCOPE_TIMEOUT) before")
+    assert done.stderr.startswith("isoscope: stopped by --timeout 0.2 (ISOSCOPE_TIMEOUT) before")
     assert list(tmp_path.iterdir()) == []

@@ -74,9 +74,14 @@ def test_the_protocol_says_what_was_used(run: Run, folder: Path) -> None:
         ("--query-prompt", "query"): "prompts: 'the cat: ' for queries, 'a tree: ' for documents",
         ("--prompt", "topic"): "prompt 'is it '",
         ("--prompt", "see: "): "prompt 'see: '",
-        ("--pooling", "mean"): "mean pooling, special tokens in, not the pipeline in modules.json "
-        "(a pooling is named)",
-        ("--layer", "block 1"): "not the pipeline in modules.json (it is for the last layer alone)",
+        (
+            "--pooling",
+            "mean",
+        ): "mean pooling, special tokens in, not the pipeline in modules.json (a pooling is given)",
+        (
+            "--layer",
+            "block 1",
+        ): "not the pipeline in modules.json (it applies to the last layer only)",
     }
     for options, expected in words.items():
         process = run("advise", folder / "model", *pairs, *options, "--details")

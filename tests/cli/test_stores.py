@@ -91,9 +91,9 @@ def test_no_error_shows_credentials(table: Server, run: Run, tmp_path: Path) -> 
     source = secret_address(table, "column=v")
     wrong = source.replace("ge%2540", "Falsch")
     cases: dict[tuple[str | Path, ...], str] = {
-        ("measure", wrong): "the server does not take this user and password",
-        ("measure", table.address("own", user=USER)): "wants a password; write it into",
-        ("measure", wrong.replace(USER, "nobody")): "knows no such user",
+        ("measure", wrong): "the server rejects this user and password",
+        ("measure", table.address("own", user=USER)): "requires a password; give it into",
+        ("measure", wrong.replace(USER, "nobody")): "has no such user",
         ("measure", source + "&nonsense=1"): "libpq does not understand this address",
         ("measure", source.replace("/test?", "/absent?")): "has no such database",
         ("measure", source.replace("table=own", "table=absent")): "no table in",

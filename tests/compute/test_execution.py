@@ -49,9 +49,9 @@ def test_addresses(engine: str, address: str | None) -> None:
 
 @pytest.mark.parametrize("engine", ["", "spark", "local:2", "local:", "ray:", "rayauto", "Ray"])
 def test_anything_else_is_refused(engine: str) -> None:
-    with pytest.raises(UsageError, match="--engine is local, ray or ray:ADDRESS, not"):
+    with pytest.raises(UsageError, match="--engine must be local, ray or ray:ADDRESS, got"):
         ray_address(engine)
-    with pytest.raises(UsageError, match="--engine is local"):
+    with pytest.raises(UsageError, match="--engine must be local"):
         open_pool(engine)
 
 

@@ -122,10 +122,10 @@ def test_resuming_nothing_begins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"skip_first": 1}, "begun with skip_first 0, and this run has 1;"),
+        ({"skip_first": 1}, "started with skip_first 0, and this run has 1;"),
         ({"text": {"name": "sotu", "sha256": "cd"}}, 'with text.sha256 "ab12", .* has "cd"'),
-        ({"seed": 3}, "begun with seed not set, and this run has 3"),
-        ({"text": None}, "begun with text not set, and this run has null"),
+        ({"seed": 3}, "started with seed not set, and this run has 3"),
+        ({"text": None}, "started with text not set, and this run has null"),
     ],
 )
 def test_another_configuration_is_refused(
@@ -146,7 +146,7 @@ def test_an_option_that_is_gone_is_refused(tmp_path: Path) -> None:
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Journal.open(tmp_path / "j", SETTINGS).close()
     monkeypatch.setattr("isoscope.compute.journal.__version__", "99")
-    with pytest.raises(UsageError, match='begun with isoscope ".*", and this run has "99"'):
+    with pytest.raises(UsageError, match='started with isoscope ".*", and this run has "99"'):
         Journal.open(tmp_path / "j", SETTINGS, resume=True)
 
 
@@ -172,7 +172,7 @@ def test_a_truncated_entry_is_noticed_on_resuming(tmp_path: Path) -> None:
     content = path.read_bytes()
     for length in range(0, len(content), 7):
         path.write_bytes(content[:length])
-        with pytest.raises(DataError, match="delete it, and --resume takes that step again"):
+        with pytest.raises(DataError, match="delete it, and --resume repeats that step"):
             Journal.open(tmp_path / "j", {}, resume=True)
     path.write_bytes(content + b"\0")
     with pytest.raises(DataError, match="damaged"):
@@ -212,7 +212,7 @@ def test_removing_leaves_what_others_put_there(tmp_path: Path) -> None:
         (tmp_path / "j" / "mine.txt").write_text("x")
         journal.remove()
     assert [path.name for path in (tmp_path / "j").iterdir()] == ["mine.txt"]
-    with pytest.raises(UsageError, match="folder with other files, such as mine.txt"):
+    with pytest.raises(UsageError, match="contains other files, such as mine.txt"):
         Journal.open(tmp_path / "j", {}, resume=True)
 
 

@@ -175,7 +175,7 @@ def test_a_script_that_starts_itself_again_is_told_what_to_do(tmp_path: Path) ->
         [sys.executable, script], check=False, capture_output=True, text=True, env=environment()
     )
     assert ended.returncode == 1
-    assert 'must do so below: if __name__ == "__main__"' in ended.stderr.splitlines()[-1]
+    assert 'must do so inside: if __name__ == "__main__"' in ended.stderr.splitlines()[-1]
 
 
 def test_errors_that_cannot_be_sent_arrive_as_text(pool: Processes) -> None:

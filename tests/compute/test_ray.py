@@ -133,7 +133,7 @@ def test_a_shard_that_kills_every_worker_is_named(
     monkeypatch.setattr(ray_actors, "RETRIES", 1)
     with pytest.raises(DataError) as caught, RayActors("", 1) as dying:
         list(dying.run(Fatal(str(tmp_path), 1, times=99), numbered(2), no_tick))
-    assert "a worker died 2 times over the same shard, one of: " in str(caught.value)
+    assert "a worker died 2 times on the same shard, one of: " in str(caught.value)
     assert "shard 1;" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert turns(tmp_path, "shard 1") == 2
@@ -218,9 +218,9 @@ def test_an_agent_that_is_killed_is_one_line(tmp_path: Path) -> None:
 
 def test_more_workers_than_the_cluster_has_cores(ray_cluster: str) -> None:
     del ray_cluster
-    with pytest.raises(UsageError, match="--workers 5 needs as many cores, and this Ray has 4; "):
+    with pytest.raises(UsageError, match="--workers 5 needs as many cores, but this Ray has 4; "):
         RayActors("", 5)
-    with pytest.raises(UsageError, match="needs as many accelerators, and this Ray has 0; "):
+    with pytest.raises(UsageError, match="needs as many accelerators, but this Ray has 0; "):
         RayActors("", None, accelerators=True)
     assert ray.is_initialized()
 
@@ -232,8 +232,8 @@ def test_another_version_on_a_node_is_refused(
     with pytest.raises(UsageError) as caught:
         done(pool, Reading(), 1)
     assert str(caught.value) == (
-        f"this machine has isoscope 99.1 and a worker has {__version__}; install the same one on "
-        "every node"
+        f"this machine has isoscope 99.1 and a worker has {__version__}; install the same "
+        "version on every node"
     )
 
 

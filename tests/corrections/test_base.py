@@ -243,7 +243,7 @@ def test_a_fit_that_failed_leaves_nothing_fitted(text: str) -> None:
     small, wide = shifted(0, 40, 8), shifted(0, 40, 12)
     correction = make_correction(text)
     for fit in (correction.fit, correction.fit_cloud):
-        with pytest.raises(UsageError, match="n_components is at most 8"):
+        with pytest.raises(UsageError, match="n_components must be at most 8"):
             fit(small)
         with pytest.raises(NotFittedError):
             check_is_fitted(correction)

@@ -133,9 +133,9 @@ def test_a_table_is_measured_by_this_process_too(postgres: Server, documents: An
 
 def test_options_that_make_no_sense_are_refused_at_once() -> None:
     for wrong, words in (
-        ({"engine": "spark"}, "--engine is local, ray or ray:ADDRESS, not 'spark'"),
+        ({"engine": "spark"}, "--engine must be local, ray or ray:ADDRESS, got 'spark'"),
         ({"workers": 0}, "workers must be at least 1, got 0"),
-        ({"on_error": "ignore"}, "on-error is stop or skip, not 'ignore'"),
+        ({"on_error": "ignore"}, "on-error must be stop or skip, got 'ignore'"),
         ({"shard": 0}, "a shard has at least one of its rows, not 0"),
     ):
         with pytest.raises(UsageError, match=words):

@@ -217,7 +217,7 @@ def test_a_model_of_another_width(plain: Any) -> None:
 
 def test_a_model_that_cuts_its_vectors(library: Any, embedding: Any) -> None:
     model = library.SentenceTransformer(modules=[embedding], device="cpu", truncate_dim=5)
-    with pytest.raises(UsageError, match="cuts its vectors to 5 dimensions"):
+    with pytest.raises(UsageError, match="truncates its vectors to 5 dimensions"):
         Center().fit(np.eye(5)).to_sentence_transformers(model)
 
 

@@ -39,14 +39,14 @@ def test_the_original_stays_as_it_is() -> None:
 
 def test_a_borrowed_centre_cannot_be_refreshed() -> None:
     own = centred_on(make_correction("center").fit(DOCUMENTS), QUERIES.mean(axis=0))
-    with pytest.raises(UsageError, match="make that of the queries anew"):
+    with pytest.raises(UsageError, match="make that of the queries again"):
         refreshed(own, QUERIES)
 
 
 def test_corrections_without_a_mean_are_refused() -> None:
     clip = make_correction("clip").fit(DOCUMENTS)
     assert not isinstance(clip, Centring)
-    with pytest.raises(UsageError, match="clip subtracts no mean"):
+    with pytest.raises(UsageError, match="clip does not subtract a mean"):
         centred_on(clip, np.zeros(6))
     with pytest.raises(DataError, match="5 dimensions does not fit a correction of 6"):
         centred_on(make_correction("center").fit(DOCUMENTS), np.zeros(5))

@@ -48,7 +48,7 @@ def test_sums_and_weights() -> None:
     np.testing.assert_allclose(found.transform(CLOUD), expected.transform(CLOUD), atol=1e-11)
     sums = read_summary(isoscope.open_cloud(CLOUD[250:]), MomentParts(), weights=weights).moments
     np.testing.assert_array_equal(refreshed(old, sums).transform(CLOUD), found.transform(CLOUD))
-    with pytest.raises(UsageError, match="sums have their weights"):
+    with pytest.raises(UsageError, match="the sums include their weights"):
         refreshed(old, sums, sample_weight=weights)
 
 
@@ -67,7 +67,7 @@ def test_another_width(new: object) -> None:
 
 def test_one_that_needs_all_vectors_again() -> None:
     fitted: Correction = ClusterRemoval(n_clusters=2, n_components=1).fit(CLOUD)
-    with pytest.raises(UsageError, match=r"cluster-pc-removal needs .*center, .*standardize can$"):
+    with pytest.raises(UsageError, match=r"cluster-pc-removal must be .*standardize can$"):
         refreshed(fitted, CLOUD)
 
 

@@ -259,7 +259,7 @@ def test_a_class_that_is_registered_later(path: Path, monkeypatch: pytest.Monkey
 def test_what_a_file_cannot_hold(path: Path) -> None:
     state = np.random.RandomState(0)
     fitted = ClusterRemoval(2, 1, random_state=state).fit(CLOUD)
-    with pytest.raises(UsageError, match="random_state is a RandomState, which a file cannot"):
+    with pytest.raises(UsageError, match="random_state is a RandomState, which cannot be stored"):
         fitted.save(path)
     fitted.set_params(random_state=None).save(path)
     assert load_correction(path).random_state is None
@@ -310,8 +310,8 @@ WRONG_HEADERS: dict[str, tuple[dict[str, Any], str]] = {
         {"parameters": {"renormalize": "yes"}},
         "renormalize is 'yes', not like False",
     ),
-    "parameter out of range": ({"parameters": {"n_components": -1}}, "n_components is a whole"),
-    "parameter that is no choice": ({"parameters": {"kind": "cca"}}, "kind is pca or zca"),
+    "parameter out of range": ({"parameters": {"n_components": -1}}, "n_components must be a"),
+    "parameter that is no choice": ({"parameters": {"kind": "cca"}}, "kind must be pca or zca"),
     "parameters that are a list": ({"parameters": []}, "parameters in its header is"),
     "other parameters than tensors": ({"parameters": {"n_components": 3}}, "the tensor shift is"),
     "rows": ({"rows": -3}, "rows in its header is -3"),
@@ -320,7 +320,7 @@ WRONG_HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     "another width": ({"width_in": 5}, "header says 5 dimensions, its tensors 8"),
     "another width after it": ({"width_out": 5}, "header says 5 dimensions after"),
     "renormalize": ({"renormalize": True}, "renormalize differs"),
-    "names": ({"feature_names": ["a"]}, "another number of feature names"),
+    "names": ({"feature_names": ["a"]}, "the number of feature names"),
     "unknown field": ({"colour": "red"}, "unknown ones: colour"),
     "another fingerprint": ({"fingerprint": "0" * 64}, "do not match their fingerprint"),
 }
@@ -357,10 +357,10 @@ WRONG_TENSORS: dict[str, tuple[Callable[[Arrays], Arrays], str]] = {
         lambda a: {**a, "moments.mean": with_nan(a["moments.mean"])},
         "moments.mean holds NaN",
     ),
-    "width": (lambda a: {**a, "n_features_in": np.asarray(0)}, "is 0, which is no number"),
+    "width": (lambda a: {**a, "n_features_in": np.asarray(0)}, "is 0, which is not a number"),
     "stored": (
         lambda a: {**a, "stored": np.frombuffer(b"float31", np.uint8)},
-        "'float31', which is no known type",
+        "'float31', which is not a known type",
     ),
     "forged rows": (lambda a: {**a, "moments.rows": np.asarray(10**12)}, "its sums 1,000,000,000"),
     "type of a sum": (
@@ -382,7 +382,7 @@ def test_clusters_that_do_not_add_up(path: Path) -> None:
     fitted = ClusterRemoval(3, 2).fit(CLOUD)
     for removed in ([2, 2, 1], [7, -3, 2]):
         forge(path, fitted, arrays=lambda a, r=removed: {**a, "removed": np.array(r)})
-        refused(path, "does not share all components out")
+        refused(path, "does not assign all components")
     forge(path, fitted, arrays=lambda a: {**a, "means": a["means"][:2]})
     refused(path, r"means is float64 \(2, 8\); float64 \(3, 8\) belongs there")
 
@@ -404,9 +404,9 @@ def refused(path: Path, message: str) -> None:
 
 def test_files_that_are_no_corrections(path: Path) -> None:
     save_file({"weight": np.ones((3, 4))}, path)
-    refused(path, "is a .safetensors file, but no correction saved by isoscope")
+    refused(path, "is a .safetensors file, but not a correction saved by isoscope")
     save_file({"weight": np.ones((3, 4))}, path, metadata={"format": "pt"})
-    refused(path, "no correction saved by isoscope")
+    refused(path, "not a correction saved by isoscope")
     np.save(path.with_suffix(".npy"), CLOUD)
     refused(path.with_suffix(".npy"), "not a whole .safetensors file")
     for content in (b"", b"\x00" * 7, b"{}", b"PK\x03\x04" + b"\x00" * 500):

@@ -94,7 +94,7 @@ def test_a_wrong_call_is_no_fault_of_the_files(tmp_path: Path) -> None:
         isoscope.open_cloud(pattern, "absent", on_error="skip")
     wrong: Any = "ignore"
     for opened in (isoscope.open_cloud, open_texts):
-        with pytest.raises(UsageError, match="on_error is stop or skip, not 'ignore'"):
+        with pytest.raises(UsageError, match="on_error must be stop or skip, got 'ignore'"):
             opened(pattern, on_error=wrong)
     (tmp_path / "folder.npz").mkdir()
     with pytest.raises(UsageError, match="is a folder"):

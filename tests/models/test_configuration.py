@@ -31,7 +31,7 @@ def read(folder: Path, content: Any) -> Any:
         ({"model_type": "perceptron-9000"}, "has no architecture 'perceptron-9000'"),
         (
             {"model_type": "special", "auto_map": {"AutoModel": "code.Special"}},
-            r"mine \(special\) is made of code that comes with it \(auto_map\)",
+            r"mine \(special\) needs code that comes with it \(auto_map\)",
         ),
         ({"model_type": ["bert"]}, r"model_type must be a string, got \['bert'\]"),
         ({"model_type": "bert", "architectures": [3]}, "architectures must be a list of strings"),

@@ -127,7 +127,10 @@ def test_processors_are_asked_what_they_can_compute_in(
 
 @pytest.mark.parametrize(
     ("engine", "workers", "words"),
-    [("spark", None, "--engine is local, ray"), ("local", 0, "workers must be at least 1, got 0")],
+    [
+        ("spark", None, "--engine must be local, ray"),
+        ("local", 0, "workers must be at least 1, got 0"),
+    ],
 )
 def test_wrong_workers_are_refused_before_any_work(
     engine: str, workers: int | None, words: str

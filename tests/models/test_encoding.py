@@ -145,7 +145,7 @@ def test_the_cache_can_be_off(bert: Model, tmp_path: Path, monkeypatch: pytest.M
 def test_no_texts_and_wrong_ones(bert: Model) -> None:
     encoder = Encoder(bert, cache=False)
     assert encoder.encode([])["block 3"].shape == (0, 32)
-    with pytest.raises(DataError, match="half a character"):
+    with pytest.raises(DataError, match="half of a surrogate pair"):
         encoder.encode(["\ud83d"])
     with pytest.raises(DataError, match="not int"):
         encoder.encode([3])  # type: ignore[list-item]

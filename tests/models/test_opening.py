@@ -235,5 +235,5 @@ def test_a_tokenizer_with_more_tokens_than_the_matrix_has_rows(copied: Path) -> 
     entries["model"]["vocab"]["cat"] = 99_999
     (copied / "tokenizer.json").write_text(json.dumps(entries))
     layers = LayerClouds(isoscope.open_model(copied), open_texts(["the cat sat"]))
-    with pytest.raises(DataError, match="spoilt: its tokenizer gives out token 99,999, and"):
+    with pytest.raises(DataError, match="spoilt: its tokenizer produces token 99,999, and"):
         next(iter(layers.batches()))

@@ -93,7 +93,7 @@ def test_reading_every() -> None:
     assert parse_every("log") == "log"
     assert parse_every("10") == 10
     for wrong in ("0", "-1", "ten", "1.5", "", "²"):
-        with pytest.raises(UsageError, match="--every is log or a number from 1 on"):
+        with pytest.raises(UsageError, match="--every must be log or a number of at least 1"):
             parse_every(wrong)
     with pytest.raises(UsageError, match="--every"):
         choose([1, 2], 0)
@@ -101,7 +101,7 @@ def test_reading_every() -> None:
 
 def test_saying_the_rule() -> None:
     assert [said_rule(every) for every in (None, 1, 10, "log")] == [
-        "", "", "one in 10", "nearest to doubled steps"
+        "", "", "one in 10", "nearest to steps 1, 2, 4, 8, …"
     ]  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def stored() -> dict[str, Any]:
         (lambda values: values.update(verdicts=[1, 2]), "verdicts of the result are damaged"),
         (lambda values: values["rows"][0].update(value=10**400), "row 1 of the result is damaged"),
         (lambda values: values["rows"][0].update(note=3), "row 1 of the result is damaged"),
-        (lambda values: values.update(command="\ud800"), "half a character"),
+        (lambda values: values.update(command="\ud800"), "half of a surrogate pair"),
         (lambda values: values["tables"][0]["rows"][0].popitem(), "table 1 of the result is dam"),
         (lambda values: values.update(seeds=[1]), "seeds of the result is damaged"),
     ],

@@ -53,9 +53,9 @@ def test_finding() -> None:
         find_task("simlex")
     with pytest.raises(UsageError, match="did you mean .*word-similarity:FILE.*known"):
         find_task("word-similarity")
-    with pytest.raises(UsageError, match="behind the colon"):
+    with pytest.raises(UsageError, match="after the colon"):
         find_task("word-similarity:")
-    with pytest.raises(UsageError, match="name a folder behind the colon"):
+    with pytest.raises(UsageError, match="name a folder after the colon"):
         find_task("retrieval:")
 
 

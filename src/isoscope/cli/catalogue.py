@@ -28,9 +28,9 @@ BETTER = {
 
 
 SYMBOLS = (
-    "x: a vector, one of n with d dimensions; u = x/‖x‖; μ: their mean; X: all of them, a row "
-    "each; λ: eigenvalues of their covariance, falling; Z(c) = Σ exp(c·x) over all x, for the unit "
-    "eigenvectors c of XᵀX. * changes with the norm of the vectors."
+    "x: a vector, one of n with d dimensions; u = x/‖x‖; μ: their mean; X: all of them, one per "
+    "row; λ: eigenvalues of their covariance, in falling order; Z(c) = Σ exp(c·x) over all x, "
+    "for the unit eigenvectors c of XᵀX. * changes with the norm of the vectors."
 )
 
 
@@ -54,7 +54,7 @@ def list_measures(as_json: PrintJson = False, details: Details = False) -> None:
         alias = f", also {item['alias']}" if item["alias"] else ""
         by_name = "" if item["default"] else ", by name or with all"
         show_measure(item, alias, by_name, interval_of(item))
-    screen.print("\nOf the layers of a model over a text, by isoscope profile:")
+    screen.print("\nFor the layers of a model over a text, computed by isoscope profile:")
     for item in of_layers:
         show_measure(item, f", and /{', /'.join(item['also'])}" if item["also"] else "")
 
@@ -68,7 +68,7 @@ def show_measure_table(measures: dict[str, list[dict[str, Any]]]) -> None:
     screen = console()
     room = max(min(screen.width, 120), 40)
     screen.print("Title, key, symbol and range of every measure, and when to look at it.")
-    legend = "↑ ↓ which way is more even   * depends on the norm   --details has formulas"
+    legend = "↑ ↓ the more even direction   * depends on the norm   --details has formulas"
     screen.print(legend, style="dim", soft_wrap=True)
     for heading, items in measures.items():
         screen.print(f"\n{heading}", style="bold", soft_wrap=True)
@@ -145,7 +145,7 @@ def list_tasks(data: Data = None, as_json: PrintJson = False) -> None:
 def describe_task(stored: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """Return what is known about a task, and where its data are."""
     if folder is None:
-        sought = f"{stored['file']}, not looked for, as no --data folder is named"
+        sought = f"{stored['file']}, not searched for, because no --data folder is given"
         return {**stored, "present": False, "data": sought}
     from isoscope.tasks.registry import DataFile, Task
 

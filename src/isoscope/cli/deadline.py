@@ -47,12 +47,12 @@ class Deadline:
 
     def __str__(self) -> str:
         if self._stage is None:
-            reached = "before the first figure of progress"
+            reached = "before any progress was reported"
         else:
             stage, done, total = self._stage
             of = "" if total is None else f" of {int(total):,}"
             reached = f"at {int(done):,}{of} of '{stage}'"
-        return f"ended by --timeout {self.seconds:g} (ISOSCOPE_TIMEOUT) {reached}"
+        return f"stopped by --timeout {self.seconds:g} (ISOSCOPE_TIMEOUT) {reached}"
 
 
 # What ends this process: None for nothing. There is one main thread, and one clock for it.
@@ -121,4 +121,4 @@ def kept_journal() -> str:
     """Say which journal was kept for --resume; nothing where none was."""
     journal = sys.modules.get("isoscope.compute.journal")
     kept: list[Path] = [] if journal is None else [path for path in journal.KEPT if path.is_dir()]
-    return f"; --resume goes on from {kept[-1]}" if kept else ""
+    return f"; --resume continues from {kept[-1]}" if kept else ""

@@ -41,9 +41,9 @@ def in_our_words(error: Exception, message: str, words: Sequence[str]) -> str:
         return wrong_value(found["name"], found["why"], given(found["name"], words), message)
     if found := MISSING.match(message):
         name = found["name"] if found["kind"] == "option" else found["name"].upper()
-        return f"{name} is missing; for examples, see {help_of(error)}"
+        return f"{name} is missing; for examples, see {help_of(error, words)}"
     if found := NO_VALUE.match(message):
-        return f"{found['name']} needs a value; for examples, see {help_of(error)}"
+        return f"{found['name']} needs a value; for examples, see {help_of(error, words)}"
     if found := NO_COMMAND.match(message):
         group = getattr(getattr(error, "ctx", None), "command", None)
         return unknown_command(found["name"], list(getattr(group, "commands", ())), error)
@@ -94,8 +94,8 @@ def given(name: str, words: Sequence[str]) -> str:
     return ""
 
 
-def help_of(error: Exception) -> str:
-    """Return the command that prints the help."""
+def help_of(error: Exception, words: Sequence[str] = ()) -> str:
+    """Return the command that prints the help; some errors do not say which command was called."""
     context = getattr(error, "ctx", None)
-    path = getattr(context, "command_path", "")
-    return f"{path} --help".lstrip()
+    path = getattr(context, "command_path", "") or " ".join(["isoscope", *words[:1]])
+    return f"{path} --help"

@@ -69,7 +69,7 @@ def ray_address(engine: str) -> str | None:
         return None
     if kind == RAY and (address or not colon):
         return address
-    raise UsageError(f"--engine is local, ray or ray:ADDRESS, not {engine!r}")
+    raise UsageError(f"--engine must be local, ray or ray:ADDRESS, got {engine!r}")
 
 
 def check_scale(
@@ -81,7 +81,7 @@ def check_scale(
         at_least("workers", workers, 1)
     one_of("on-error", on_error, get_args(OnError))
     if shard is not None and shard < 1:
-        raise UsageError(f"a shard has at least one of its {what}, not {shard}")
+        raise UsageError(f"a shard must have at least one of its {what}, got {shard}")
 
 
 def readers(

@@ -260,8 +260,8 @@ def checked_header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], dict[str
     about = json.loads(entries.pop(METADATA)["journal"])
     if about["format_version"] != FORMAT_VERSION:
         raise DataError(
-            f"{path} has format {about['format_version']} of a journal, and this isoscope reads "
-            f"{FORMAT_VERSION}; delete it, and --resume takes that step again"
+            f"{path} has format {about['format_version']} of a journal, and this version of "
+            f"isoscope reads {FORMAT_VERSION}; delete it, and --resume repeats that step"
         )
     file.seek(8 + length)
     return entries, about
@@ -271,7 +271,7 @@ def damaged(path: Path) -> DataError:
     """Say that a file is not what was written, and what to do."""
     return DataError(
         f"{path} was changed or damaged: its checksum does not match; delete it, and --resume "
-        "takes that step again"
+        "repeats that step"
     )
 
 
@@ -516,7 +516,7 @@ def journal_beside(
     if out is not None:
         return Path(f"{out}.journal")
     if resume:
-        raise UsageError("--resume goes on from the journal beside --out; name the same file")
+        raise UsageError("--resume continues from the journal beside --out; name the same file")
     return None
 
 
@@ -550,7 +550,7 @@ def make_folder(folder: Path) -> None:
             )
             if foreign:
                 raise UsageError(
-                    f"{folder} is to hold a journal, but is a folder with other files, such as "
+                    f"{folder} is needed for the journal, but contains other files, such as "
                     f"{foreign[0]}; name another, or empty it"
                 )
     except OSError as error:
@@ -608,9 +608,8 @@ def check_same(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path) -> 
         was, wanted = before.get(key, UNSET), now.get(key, UNSET)
         if was != wanted:
             raise UsageError(
-                f"{folder} cannot be continued: it was begun with {cut(key)} {cut(was)}, and this "
-                f"run has {cut(wanted)}; use what it was begun with, or delete that folder to "
-                "start over"
+                f"{folder} cannot be resumed: it was started with {cut(key)} {cut(was)}, and "
+                f"this run has {cut(wanted)}; use the same, or delete that folder to start over"
             )
 
 

@@ -61,7 +61,7 @@ def parsed_size(text: str, name: str = "--max-memory") -> int:
     """
     found = SIZE.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"{name} is a size such as 500MB or 8GB, not {text!r}")
+        raise UsageError(f"{name} must be a size such as 500MB or 8GB, got {text!r}")
     number, unit, binary = found.groups()
     size = int(float(number) * (1024 if binary else 1000) ** POWERS[unit.upper()])
     if size == 0:

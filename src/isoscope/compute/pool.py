@@ -67,7 +67,7 @@ def packed(value: Any) -> bytes:
         return pickle.dumps(value)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise UsageError(
-            "what is read exists in this process only, and workers are other processes; write it "
+            "the vectors exist in this process only, and workers are other processes; write them "
             "to a file, or leave --workers and --engine out"
         ) from error
 

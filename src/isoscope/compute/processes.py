@@ -181,14 +181,14 @@ class WorkerProcess:
         code = self._process.exitcode
         if code is not None and code >= 0:  # not by a signal, but by what it was told to run
             raise DataError(
-                f"a worker ended by itself over {at.name} (exit code {code}); a script that uses "
-                'workers must do so below: if __name__ == "__main__"'
+                f"a worker exited by itself while working on {at.name} (exit code {code}); a "
+                'script that uses workers must do so inside: if __name__ == "__main__"'
             )
         if at.deaths > retries:
             times = counted(at.deaths, "time")
             raise DataError(
-                f"a worker died {times} over {at.name}, killed by somebody or for want "
-                "of memory; run the same again with --resume, or with fewer --workers"
+                f"a worker died {times} while working on {at.name}, because it was killed or ran "
+                "out of memory; run the command again with --resume, or with fewer --workers"
             )
         return list(self.tasks)
 

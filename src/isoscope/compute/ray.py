@@ -74,8 +74,8 @@ class RayActors:
         wanted = there if workers is None else workers
         if wanted < 1 or wanted > there:
             raise UsageError(
-                f"--workers {max(wanted, 1)} needs as many {name}, and this Ray has {there}; start "
-                "more nodes first, or name fewer workers"
+                f"--workers {max(wanted, 1)} needs as many {name}, but this Ray has {there}; "
+                "start more nodes first, or name fewer workers"
             )
         return wanted
 
@@ -149,7 +149,7 @@ class RayActors:
                 names = dict(shards)
                 at = ", ".join(str(getattr(names[n], "name", n)) for n in sorted(under_way)[:4])
                 raise DataError(
-                    f"a worker died {RETRIES + 1} times over the same shard, one of: {at}; it may "
+                    f"a worker died {RETRIES + 1} times on the same shard, one of: {at}; it may "
                     "have too little memory"
                 ) from error
             under_way.discard(number)
@@ -182,7 +182,7 @@ class Actor:
         if caller.version != __version__:
             raise UsageError(
                 f"this machine has isoscope {caller.version} and a worker has {__version__}; "
-                "install the same one on every node"
+                "install the same version on every node"
             )
         with suppress(OSError):  # on another machine, which may have no such folder
             os.chdir(caller.folder)
@@ -216,7 +216,7 @@ def connect(ray: Any, address: str, workers: int | None) -> None:
     except Exception as error:
         raise UsageError(
             f"--engine ray:{address}: no Ray answers ({first_line(error)}); ray status shows "
-            "whether one runs, and one with tokens wants RAY_AUTH_MODE=token"
+            "whether one is running; a Ray with tokens needs RAY_AUTH_MODE=token"
         ) from error
 
 

@@ -95,7 +95,7 @@ def lookup(path: Path, keys: Keys) -> tuple[NDArray[np.int64], Vectors]:
 
 
 def parsed_header(path: Path, line: bytes) -> tuple[int, int, str, str]:
-    """Return rows, width, type and digest of the index, or refuse a header that is none."""
+    """Return rows, width, type and digest of the index, or refuse an invalid header."""
     try:
         header = json.loads(line)
         rows, width = header["rows"], header["width"]
@@ -105,7 +105,7 @@ def parsed_header(path: Path, line: bytes) -> tuple[int, int, str, str]:
         raise DamagedFileError(f"{path} has no header") from error
     size = path.stat().st_size
     if not (good and type(rows) is int and type(width) is int and 0 < rows <= size):
-        raise DamagedFileError(f"{path} has a header that is none")
+        raise DamagedFileError(f"{path} has a header that is not valid")
     expected = len(line) + rows * (KEY_BYTES + CHECK_BYTES + width * np.dtype(kind).itemsize)
     if width < 1 or size != expected:
         raise DamagedFileError(f"{path} is not as long as its header says")
@@ -166,7 +166,7 @@ class VectorCache:
             try:
                 places, rows = lookup(path, keys[missing])
                 if vectors is not None and rows.shape[1] != vectors.shape[1]:
-                    raise DamagedFileError(f"{path} has another width")
+                    raise DamagedFileError(f"{path} holds vectors of another dimension")
             except FileNotFoundError:  # another process made room
                 continue
             except (DamagedFileError, OSError):
@@ -199,7 +199,7 @@ class VectorCache:
             folder.mkdir(parents=True, exist_ok=True)
             write_atomically(folder / name, content)
         except (OSError, IsoscopeError) as error:
-            warnings.warn(f"vectors are not kept: {error}", stacklevel=2)
+            warnings.warn(f"vectors are not cached: {error}", stacklevel=2)
             return
         self.make_room()
 

@@ -228,7 +228,7 @@ def centred_on(correction: Any, mean: Vector) -> ClosedForm:
     """
     if not isinstance(correction, Centring):
         raise UsageError(
-            f"{getattr(correction, 'name', 'this')} subtracts no mean that could be another's"
+            f"{getattr(correction, 'name', 'this')} does not subtract a mean that could be replaced"
         )
     if mean.shape != (correction.n_features_in_,):
         raise DataError(

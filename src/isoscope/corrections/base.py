@@ -233,7 +233,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_arrays({WIDTH: arrays[WIDTH]} if WIDTH in arrays else {}, {WIDTH: Slot((), "int64")})
         width = int(arrays[WIDTH])
         if width < 1:
-            raise DataError(f"the tensor {WIDTH} is {width}, which is no number of dimensions")
+            raise DataError(f"the tensor {WIDTH} is {width}, which is not a number of dimensions")
         slots = correction._slots(width)
         if slots is not None:
             check_arrays({key: arrays[key] for key in arrays if key != WIDTH}, slots)
@@ -247,7 +247,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for parameter, rule in {"renormalize": BOOLEAN, **self.rules}.items():
             value = getattr(self, parameter)
             if not rule.allows(value):
-                raise UsageError(f"{self.name}: {parameter} is {rule.wanted}, not {value!r}")
+                raise UsageError(f"{self.name}: {parameter} must be {rule.wanted}, got {value!r}")
 
     def _begin(self) -> None:
         """Begin a fit: nothing is fitted until it has come to its end, not even what was before.
@@ -311,10 +311,12 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._fitted_on = fitted_on(summary.moments, summary.stored)
 
     def _check_invertible(self) -> None:
-        """Refuse to undo a correction that is not fitted, or after which lengths are gone."""
+        """Refuse to undo a correction that is not fitted, or after which the norms are lost."""
         check_is_fitted(self)
         if self.renormalize:
-            raise UsageError(f"{self.name} with renormalize=True has no inverse: lengths are gone")
+            raise UsageError(
+                f"{self.name} with renormalize=True has no inverse: the norms are lost"
+            )
 
     def _undone(self, X: Any, undo: Callable[[Array], Array]) -> Array:
         """Turn corrected vectors back, block by block."""

@@ -250,9 +250,11 @@ class ClosedForm(Correction):
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         stored, precision = (bytes(arrays[name]).decode("ascii", "replace") for name in TEXTS)
         if stored not in EPSILON:
-            raise DataError(f"it was fitted on {stored!r}, which is no known type")
+            raise DataError(f"it was fitted on {stored!r}, which is not a known type")
         if precision not in get_args(Precision):
-            raise DataError(f"it was fitted with products in {precision!r}, which is no precision")
+            raise DataError(
+                f"it was fitted with products in {precision!r}, which is not a known precision"
+            )
         sums = {key.removeprefix(MOMENTS): value for key, value in arrays.items()}
         self._keep(Summary(Moments.from_arrays(sums), stored, cast("Precision", precision)))
         names = self._solution_slots(self.n_features_in_)
@@ -309,19 +311,19 @@ def refreshed(
     check_is_fitted(correction)
     if not isinstance(correction, ClosedForm):
         raise UsageError(
-            f"{correction.name} needs all its vectors again and cannot be refreshed; "
+            f"{correction.name} must be fitted on all vectors again and cannot be refreshed; "
             f"{names_from_sums()} can"
         )
     known = correction._summary()
     if not known.moments.rows:
         raise UsageError(
-            f"this {correction.name} has the centre of other vectors than the rest of it; refresh "
-            "the documents' correction, and make that of the queries anew"
+            f"this {correction.name} has the centre of other vectors (queries); refresh the "
+            "correction of the documents, and make that of the queries again"
         )
     if isinstance(more, Moments):
         check_width(correction, more.width)
         if sample_weight is not None:
-            raise UsageError("sums have their weights in them; give no sample_weight")
+            raise UsageError("the sums include their weights; leave sample_weight out")
         new = Summary(more, correction.stored_)
     else:
         group = one_cloud(more)
@@ -334,7 +336,7 @@ def refreshed(
         if refuse_same and fingerprint_of(new.moments) == correction.fitted_on_.fingerprint:
             raise UsageError(
                 f"the {new.moments.rows:,} vectors are those that the correction was fitted on; "
-                "name new ones"
+                "give new ones"
             )
     fresh: ClosedForm = correction.refit(known.merge(new))
     if hasattr(correction, "feature_names_in_"):

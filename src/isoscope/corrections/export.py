@@ -113,8 +113,9 @@ def in_single(correction: Correction) -> tuple[Single, Single]:
         )
     if correction._affine().double:
         warnings.warn(
-            f"{correction.name} stretches these vectors so much that isoscope computes in double "
-            "precision; other libraries compute in single and lose digits. Keep fewer components",
+            f"{correction.name} amplifies some directions so much that isoscope computes in "
+            "double precision; other libraries compute in single precision and would lose "
+            "digits. Keep fewer components",
             UserWarning,
             stacklevel=4,
         )
@@ -126,8 +127,8 @@ def check_model(correction: Correction, model: Any) -> None:
     """Refuse a model whose vectors are not those that the correction takes."""
     if getattr(model, "truncate_dim", None) is not None:
         raise UsageError(
-            f"the model cuts its vectors to {model.truncate_dim} dimensions, which would happen "
-            "after the correction; set truncate_dim to None"
+            f"the model truncates its vectors to {model.truncate_dim} dimensions, which would "
+            "happen after the correction; set truncate_dim to None"
         )
     # Later versions have another name for it and warn of the old one.
     renamed = getattr(model, "get_embedding_dimension", None)

@@ -50,11 +50,11 @@ class NamedCorrection:
         corrected = np.asarray(self.transformer.transform(vectors), np.float64)
         if corrected.ndim != 2 or len(corrected) != len(vectors):
             raise DataError(
-                f"correction {self.name} made {corrected.shape} of {vectors.shape}; it must return "
-                "a row per vector"
+                f"correction {self.name} made {corrected.shape} of {vectors.shape}; it must "
+                "return one row per vector"
             )
         if not np.isfinite(corrected).all():
-            raise DataError(f"correction {self.name} made NaN or infinities of finite vectors")
+            raise DataError(f"correction {self.name} returned NaN or infinity for finite vectors")
         return corrected
 
 
@@ -96,8 +96,8 @@ def named(corrections: Iterable[CorrectionLike]) -> tuple[NamedCorrection, ...]:
             one = NamedCorrection(" ".join(str(given).split()), given)
         else:
             raise UsageError(
-                "a correction is a name or has fit and transform, which "
-                f"{type(given).__name__} has not"
+                "a correction must be a name, or have fit and transform, which "
+                f"{type(given).__name__} does not"
             )
         found.setdefault(one.name, one)
     if not found:

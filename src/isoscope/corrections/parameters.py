@@ -38,7 +38,7 @@ def whole_number(least: int, *, optional: bool = False) -> Rule:
         # True is an integer to Python, and no number of anything.
         return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
-    return Rule(f"a whole number from {least} on", allows)
+    return Rule(f"a whole number of at least {least}", allows)
 
 
 def one_word(*words: str) -> Rule:
@@ -49,7 +49,9 @@ def one_word(*words: str) -> Rule:
 def check_most(correction: Any, count: int, width: int) -> None:
     """Refuse more components than there are dimensions."""
     if count > width:
-        raise UsageError(f"{correction.name}: n_components is at most {width}, the width")
+        raise UsageError(
+            f"{correction.name}: n_components must be at most {width}, the number of dimensions"
+        )
 
 
 def plain_parameters(correction: Correction) -> dict[str, Any]:
@@ -69,7 +71,7 @@ def plain(value: Any, where: str) -> Any:
     if isinstance(value, list | tuple | range):
         return [plain(item, where) for item in value]
     raise UsageError(
-        f"{where} is a {type(value).__name__}, which a file cannot hold; set a number, text, a "
+        f"{where} is a {type(value).__name__}, which cannot be stored; set a number, text, a "
         "list or None with set_params"
     )
 

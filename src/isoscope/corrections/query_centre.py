@@ -42,7 +42,7 @@ OWN = " (own centres)"
 
 def check_centres(centres: str) -> None:
     """Refuse what is no way to centre queries."""
-    one_of("centres", centres, get_args(Centres), ", ")
+    one_of("centres", centres, get_args(Centres))
 
 
 @dataclass(frozen=True)

@@ -70,9 +70,7 @@ def parse_corrections(texts: Sequence[str]) -> tuple[CorrectionName, ...]:
     """Take a list of corrections apart, without repeats, in the order given."""
     for text in texts:
         if not isinstance(text, str):
-            raise UsageError(
-                f"corrections are named, such as 'whiten:kind=zca', not given as {text!r}"
-            )
+            raise UsageError(f"corrections must be names, such as 'whiten:kind=zca', got {text!r}")
     parsed = {text.strip(): parse(text.strip()) for text in texts}
     if not parsed:
         raise UsageError("name at least one correction; 'none' measures the cloud as it is")

@@ -192,7 +192,9 @@ def read_header(path: str | Path) -> Header:
     metadata = entries.get(METADATA)
     text = metadata.get(METADATA_NAME) if isinstance(metadata, dict) else None
     if not isinstance(text, str):
-        raise DataError(f"{location} is a .safetensors file, but no correction saved by isoscope")
+        raise DataError(
+            f"{location} is a .safetensors file, but not a correction saved by isoscope"
+        )
     with blamed_on(location):
         return Header.from_text(text)
 
@@ -253,7 +255,9 @@ def check_agreement(correction: Correction, header: Header) -> None:
     zeros = np.zeros((1, header.width_in))
     with np.errstate(all="ignore"):
         if header.feature_names is not None and len(header.feature_names) != header.width_in:
-            raise DataError("its header has another number of feature names than dimensions")
+            raise DataError(
+                "the number of feature names in its header is not its number of dimensions"
+            )
         if correction.n_features_in_ != header.width_in:
             raise DataError(
                 f"its header says {header.width_in} dimensions, its tensors "

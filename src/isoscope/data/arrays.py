@@ -296,8 +296,8 @@ def refuse_one_shot(
     """Say how to pass what can be read only once."""
     if isinstance(source, Iterator):
         raise UsageError(
-            f"a {type(source).__name__} can be read once, and {what} read twice; pass a function "
-            f"that makes it: {call}"
+            f"a {type(source).__name__} can be read only once, and {what} read twice; pass a "
+            f"function that makes it: {call}"
         )
 
 

@@ -50,7 +50,7 @@ def check_rows(indices: NDArray[np.int64], rows: int | None, where: str) -> None
     if len(indices) and (
         indices[0] < 0 or (rows is not None and indices[-1] >= rows) or (np.diff(indices) < 1).any()
     ):
-        raise UsageError(f"{where}: rows to read must be sorted, different, and from 0 to rows − 1")
+        raise UsageError(f"{where}: rows to read must be sorted, distinct, and from 0 to rows − 1")
 
 
 def stored_type(dtype: DTypeLike, where: str) -> str:

@@ -122,7 +122,7 @@ class Dealer:
         if self.label is not None:
             known = ", ".join(batch.labels) or "none"
             raise UsageError(
-                f"rows have no label {self.label!r} to tell documents by; has: {known}"
+                f"rows have no label {self.label!r} that names documents; they have: {known}"
             )
         return Dealt.by_position(batch.first_row, len(batch.vectors))
 

@@ -50,12 +50,12 @@ def label_of(batch: Batch, wanted: str | None, name: str) -> str:
         return known[0]
     if known:
         raise UsageError(
-            f"{name} has several labels; say which holds the words with --words (words=): "
-            f"{', '.join(known)}"
+            f"{name} has several labels; choose the one that holds the words with --words "
+            f"(words=): {', '.join(known)}"
         )
     raise UsageError(
-        f"{name} has no words to its vectors; name a file with a word per row with --vocabulary "
-        "(vocabulary=)"
+        f"{name} has no words for its vectors; give a file with one word per row with "
+        "--vocabulary (vocabulary=)"
     )
 
 

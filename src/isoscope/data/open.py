@@ -86,7 +86,7 @@ def open_cloud(source: Any, column: str | None = None, *, on_error: OnError = "s
         tensor, or anything numpy makes an array of; a list of such batches, or a function that
         returns a new iterable of them. A cloud is returned as it is.
     column : str, optional
-        Which array of a file that holds several.
+        Array, column or field, if the file has several.
     on_error : {"stop", "skip"}
         What becomes of files of ``parts-*.parquet`` that cannot be opened, or that do not have the
         width and type of the others: ``"skip"`` leaves them out, and ``bad`` of the cloud says why.
@@ -115,13 +115,15 @@ def open_cloud(source: Any, column: str | None = None, *, on_error: OnError = "s
     if is_batches(source):
         return open_batches(source)
     if np.ma.isMaskedArray(source):
-        raise DataError("a masked array says nothing of how to fill its gaps; pass .filled() of it")
+        raise DataError(
+            "a masked array does not say how its gaps are to be filled; pass array.filled(value)"
+        )
     try:
         array = np.asarray(source)
     except ValueError as error:
-        raise DataError(f"the rows do not make an array: {error}") from error
+        raise DataError(f"the rows do not form an array: {error}") from error
     if array.ndim == 0:
-        raise DataError(f"{type(source).__name__} is nothing that vectors can be read from")
+        raise DataError(f"{type(source).__name__} is not something that vectors can be read from")
     return ArrayCloud(array)
 
 

@@ -110,7 +110,7 @@ class Rewrite:
             row = int(np.flatnonzero(~good)[0])
             raise DataError(
                 f"{self.location}: row {first_row + row}{label_of(labels or {}, row)} "
-                f"{self.cloud.fault}, which no correction can mend; take it out of the file first"
+                f"{self.cloud.fault}, which cannot be corrected; remove it from the file first"
             )
         self._count(vectors, absent)
         stored = in_type(self.change.apply(at_least_single(vectors)), self.cloud.dtype)
@@ -246,7 +246,7 @@ def rewrite_files(
     change : Change
         What is done to every vector.
     column : str, optional
-        Which array of a file that holds several.
+        Array, column or field, if the file has several.
     progress : callable, optional
         Called with what is done, rows done, and rows in all.
     skipped : dict of str to str, optional

@@ -41,8 +41,8 @@ def largest_ratio(ratio: int = LARGEST_RATIO) -> int:
 def too_much(where: str, ratio: int) -> DataError:
     """Say that a file unpacks to more than is allowed, and what to do."""
     return DataError(
-        f"{where} unpacks to more than {ratio:,} times its size; if this is meant, set {VARIABLE} "
-        "to a larger number, or store it uncompressed"
+        f"{where} unpacks to more than {ratio:,} times its size; if this is intended, set "
+        f"{VARIABLE} to a larger number, or store it uncompressed"
     )
 
 

@@ -341,16 +341,16 @@ def undecided(evidence: Evidence) -> Verdict | None:
         does = "measure more rows of the same kind"
     elif cosine is not None and len(cosine.grades) > 1:
         sentence = (
-            f"Undecided: the mean cosine is {cosine.text()}, and its interval holds the limit of "
-            "a common offset."
+            f"Undecided: the mean cosine is {cosine.text()}, and its interval contains the limit "
+            "of a common offset."
         )
-        does = "a mild common offset is possible; more rows would tell"
+        does = "a mild common offset is possible; more rows would decide it"
     elif rank is not None and len(rank.grades) > 1:
         sentence = (
             f"Undecided: the effective rank is {rank.text(f' of {evidence.directions:,}')}, and "
-            "its interval holds the limit of a low one."
+            "its interval contains the limit of a low one."
         )
-        does = "a mildly low rank is possible; more rows would tell"
+        does = "a mildly low rank is possible; more rows would decide it"
     else:
         return None
     return Verdict(
@@ -396,7 +396,7 @@ def long_vectors(evidence: Evidence) -> Verdict | None:
         f"Long vectors: one is {times:.3g} times as long as the average and has "
         f"{100 * share:.0f} % of all squared length (limit {100 * limit:.0f} %).",
         "mean, variances, ranks and I1 describe it more than the cloud; look at the longest rows",
-        "that cosines are affected: they do not depend on length",
+        "that cosines are affected: they do not depend on the norm",
         figures=(Figure("squared_length_share", share, None, None, limit, limit),),
     )
 
@@ -523,8 +523,8 @@ def common_offset(evidence: Evidence) -> Verdict | None:
         "common offset",
         f"A {cosine.grade} common offset: the mean is {100 * share:.0f} % as long as the vectors, "
         f"and the mean cosine is {cosine.text()}{cosine.doubt}.",
-        f"cosine thresholds sit {how_high[cosine.grade]}; centring brings them down",
-        "that rankings are bad: whether centring improves them only a task can tell",
+        f"cosine thresholds are {how_high[cosine.grade]}; centring lowers them",
+        "that rankings are bad: only a task can show whether centring improves them",
         cosine.grade,
         (cosine,),
     )

@@ -44,14 +44,14 @@ FEWEST_ROWS = 62
 # Blocks that must have rows: fewer documents say too little about how documents differ.
 FEWEST_BLOCKS = 10
 
-POPULATION = "these are all rows there are, not a sample of more"
-FITTED = "the correction is fitted on these very rows"
+POPULATION = "these are all rows, not a sample"
+FITTED = "the correction is fitted on the same rows"
 
 # Spaces for which leaving out a block is enough: centring changes no variance, while other
 # corrections would have to be fitted anew without it.
 SAME_SPECTRUM = {"sums": ("none",), "spectrum": ("none", "center")}
 
-BIASED = "finite n alone moves the value too far, beside its error"
+BIASED = "the bias from the finite number of rows is too large beside the error"
 FEW_ROWS = f"fewer than {FEWEST_ROWS} rows"
 FEW_DOCUMENTS = f"the documents fill fewer than {FEWEST_BLOCKS} of the blocks"
 

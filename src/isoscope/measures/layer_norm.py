@@ -60,7 +60,7 @@ class NormWeights:
         """‖b∥‖ = |Σ b_i/g_i| / ‖g′‖ along the normal of the hyperplane, ‖b⊥‖ within it."""
         why = ""
         if not self.centres:
-            why = "RMSNorm takes no mean off: its outputs lie in no hyperplane"
+            why = "RMSNorm does not subtract the mean, so its outputs do not lie in a hyperplane"
         elif not self.gain.all():
             why = f"{int((self.gain == 0).sum())} gains are zero: 1/g is not defined"
         if why:
@@ -71,7 +71,11 @@ class NormWeights:
         # By Pythagoras, as the two parts are orthogonal; rounding may make the difference negative.
         across = float(np.sqrt(max(size**2 - along**2, 0.0)))
         largest = float(np.abs(inverse).max() ** 2 / (inverse @ inverse))
-        note = f"the smallest gain alone makes {largest:.0%} of the normal" if largest > 0.5 else ""
+        note = (
+            f"the smallest gain alone makes {100 * largest:.0f} % of the normal vector"
+            if largest > 0.5
+            else ""
+        )
         return {
             "bias_parallel": self._value(along, note),
             "bias_perpendicular": self._value(across, note),

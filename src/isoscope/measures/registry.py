@@ -173,7 +173,7 @@ def find_measure(name: str) -> Measure:
     for pair in pairs:
         ((option, value),) = split_options(wanted, [pair], options).items()
         if not value.isdecimal() or int(value) < 1:
-            raise UsageError(f"measure {name!r}: {option} is a whole number from 1")
+            raise UsageError(f"measure {name!r}: {option} must be a whole number of at least 1")
         options[option] = int(value)
     return replace(found, options=options, text=":".join((wanted, *pairs)))
 

@@ -98,7 +98,7 @@ def nearest_to_doubling(steps: Sequence[Step]) -> set[int]:
 def said_rule(every: Every) -> str:
     """Say how steps were chosen."""
     if every == LOG:
-        return "nearest to doubled steps"
+        return "nearest to steps 1, 2, 4, 8, …"
     return "" if every in (None, 1) else f"one in {every}"
 
 
@@ -115,7 +115,7 @@ def parse_every(text: str | None) -> Every:
 
 def not_every(text: str) -> UsageError:
     """Say what ``--every`` takes."""
-    return UsageError(f"--every is log or a number from 1 on, not {text}")
+    return UsageError(f"--every must be log or a number of at least 1, got {text}")
 
 
 def said_steps(steps: Sequence[int]) -> str:

@@ -213,7 +213,7 @@ class ModelWork(ABC):
         """Return the vectors of one shard in every layer."""
         if self.model.dtype != self.dtype:
             raise UsageError(
-                f"a worker cannot compute in {self.dtype}; name a --dtype that all workers have"
+                f"a worker cannot compute in {self.dtype}; name a --dtype that all workers support"
             )
         return self.vectors(shard.texts, shard.mentions, lambda _, done, __: tick(done))
 
@@ -329,7 +329,7 @@ class Encoder:
     ) -> None:
         check_pooling(pooling)
         if longest is not None and longest < 1:
-            raise UsageError(f"a text has at least one token, not {longest}")
+            raise UsageError(f"a text must have at least one token, got {longest}")
         self.model, self.pooling, self.special_tokens = model, pooling, special_tokens
         self.longest, self.cache, self.pool = longest, open_cache(cache), pool
         self.prompt = self.query_prompt = ""
@@ -543,14 +543,15 @@ def model_files(model: Model) -> list[Path]:
 
 
 def checked(text: Any) -> str:
-    """Refuse what is no text, or holds half a character: it has no bytes to digest."""
+    """Refuse what is no text, or holds half of a surrogate pair: it has no bytes to digest."""
     if not isinstance(text, str):
-        raise DataError(f"a text is a string, not {type(text).__name__}")
+        raise DataError(f"a text must be a string, got {type(text).__name__}")
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise DataError(
-            f"the text {text[:40]!a} holds half a character, which no tokenizer reads; remove it"
+            f"the text {text[:40]!a} holds half of a surrogate pair, which no tokenizer can "
+            "read; remove it"
         ) from error
     return text
 

@@ -115,7 +115,9 @@ class TokenRule:
 
     def __str__(self) -> str:
         special = "special tokens in" if self.special else "special tokens out"
-        return special + (f", first {self.skip_first} positions out" if self.skip_first else "")
+        return special + (
+            f", without the first {self.skip_first} positions" if self.skip_first else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ class LayerClouds:
     ) -> None:
         names = model.layer_names(layers)
         if budget is not None and budget < 1:
-            raise UsageError(f"a batch holds at least one token, not {budget}")
+            raise UsageError(f"a batch must hold at least one token, got {budget}")
         limits = [limit for limit in (model.longest, longest) if limit is not None]
         self.model, self.texts, self.rule = model, texts, rule
         self.names, self.budget = names, budget
@@ -366,8 +368,8 @@ def check_ids(name: str, network: Any, ids: torch.Tensor) -> None:
     largest = int(ids.max())
     if rows is not None and largest >= rows:
         raise DataError(
-            f"{name}: its tokenizer gives out token {largest:,}, and its embedding matrix has "
-            f"{rows:,} rows; the tokenizer is another model's"
+            f"{name}: its tokenizer produces token {largest:,}, and its embedding matrix has "
+            f"{rows:,} rows; the tokenizer belongs to another model"
         )
 
 

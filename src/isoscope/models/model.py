@@ -81,14 +81,14 @@ def check_config(source: Source) -> None:
     # Some models bring code although transformers has their architecture by now; that one is used.
     if "auto_map" in entries:
         raise DataError(
-            f"{source.name} ({kind}) is made of code that comes with it (auto_map), which isoscope "
-            "never runs; choose a model whose architecture transformers has"
+            f"{source.name} ({kind}) needs code that comes with it (auto_map), which isoscope "
+            "never runs; choose a model whose architecture is part of transformers"
         )
     if kind is None:
         raise DataError(f"{path} is not a transformer's configuration: it has no model_type")
     raise DataError(
         f"{source.name}: transformers {transformers.__version__} has no architecture {kind!r}; a "
-        "newer one may"
+        "newer version may have it"
     )
 
 
@@ -175,7 +175,7 @@ PROBE = "a test \u9fff\u0378"
 
 
 def read_tokenizer(source: Source) -> Any:
-    """Read a fast tokenizer, which alone tells where in a text a token stands."""
+    """Read a fast tokenizer, which alone can locate tokens in a text."""
     source.fetch_tokenizer()
     # Without a vocabulary, transformers makes a tokenizer that knows special tokens only.
     if source.gguf is None and not any(any(source.folder.glob(file)) for file in VOCABULARIES):
@@ -191,8 +191,8 @@ def read_tokenizer(source: Source) -> Any:
         tokenizer(PROBE)
     if not getattr(tokenizer, "is_fast", False):
         raise DataError(
-            f"{source.name} has no fast tokenizer, which alone tells where in a text a token "
-            f"stands; put a tokenizer.json into {source.folder}"
+            f"{source.name} has no fast tokenizer, which is needed to locate tokens in a text; "
+            f"put a tokenizer.json into {source.folder}"
         )
     return tokenizer
 

@@ -106,7 +106,7 @@ def read_tokens(
     names = ("token id", "token", "word", "position", "sentence")
     found, labels = in_reading_order(group, names, "texts", len(drawn), progress)
     if not found:
-        raise DataError(f"{texts.name}: no token is left to look at ({rule})")
+        raise DataError(f"{texts.name}: all tokens were excluded ({rule})")
     some = "" if len(drawn) == total else f" of {total:,}, drawn at random"
     ids = labels["token id"].astype(np.int64)
     return TokenSample(
@@ -241,7 +241,7 @@ def read_last_layer(
         done += batch.texts
         report(progress, "texts", done, len(texts))
     if not parts:
-        raise DataError(f"{name}: no token is left to measure ({rule})")
+        raise DataError(f"{name}: all tokens were excluded ({rule})")
     rows = np.concatenate(parts)
     return LastLayer(
         rows,
@@ -340,7 +340,7 @@ def read_layers(
         each = [sums[layer][block].result() for block in sorted(sums[layer])]
         known = tuple(one for one in each if one is not None)
         if not known:
-            raise DataError(f"{texts.name}: no token is left to measure ({group.rule})")
+            raise DataError(f"{texts.name}: all tokens were excluded ({group.rule})")
         found[number] = ReadLayer(
             reduce(Moments.merge, known), np.concatenate(drawn[layer]), stored[layer],
             np.concatenate(numbers), known if blocks is not None else (),

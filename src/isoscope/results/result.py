@@ -401,7 +401,9 @@ def check_result(result: Result, text: str) -> None:
         try:
             json.dumps(result.to_dict(), ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise DataError("the result holds half a character, which is no text") from error
+            raise DataError(
+                "the result holds half of a surrogate pair, which is not valid text"
+            ) from error
 
 
 def is_sound(row: Row) -> bool:

@@ -17,9 +17,9 @@ from isoscope.wording import counted
 
 LENGTH_MARK = " *"
 LENGTH_LEGEND = (
-    "* changes with the length of the vectors: compare only at equal scale, or use i1_scaled"
+    "* changes with the norm of the vectors: compare only at equal scale, or use i1_scaled"
 )
-INTERVAL_LEGEND = "±: the longer side of the 95 % interval, for more vectors of the same kind"
+INTERVAL_LEGEND = "±: the longer side of the 95 % interval, for further vectors of the same kind"
 
 # Measures without an interval that are named one by one.
 MOST_NAMED = 5

@@ -302,7 +302,7 @@ class OwnCentres:
         for fold in without:
             counted[self.folds[fold]] = False
         if not counted.any():
-            raise DataError("no query is left to take a mean of; there should be some in each fold")
+            raise DataError("a fold has no queries to compute a mean of")
         return np.asarray(self.vectors[counted].mean(axis=0))
 
     def applied(
@@ -358,8 +358,8 @@ def own_centres_of(ground: Ground, folds: list[Items]) -> OwnCentres:
     """Tell queries from documents, and which fold each belongs to."""
     if ground.query_rows is None:
         raise UsageError(
-            f"{ground.problem.task} does not tell queries from documents; centres of their own "
-            "take --queries, or a folder for --retrieval"
+            f"{ground.problem.task} does not distinguish queries from documents; separate "
+            "centres need --queries, or a folder for --retrieval"
         )
     rows = [np.intersect1d(ground.problem.rows_of(items), ground.query_rows) for items in folds]
     return OwnCentres(np.asarray(ground.vectors, np.float64), ground.query_rows, rows)

@@ -84,7 +84,7 @@ def open_source(
     sentences : SentenceProtocol, optional
         Pooling, cache and so on of the texts.
     column : str, optional
-        Which array of a file that holds several.
+        Array, column or field, if the file has several.
     role : {"text", "document", "query"}
         What the texts are in a search, which decides their prompt.
     progress : callable, optional

@@ -216,7 +216,7 @@ class LogisticProbe:
     def __post_init__(self) -> None:
         check_scaling(self.scaling)
         if not self.strengths or min(self.strengths) <= 0:
-            raise UsageError(f"strengths are positive numbers, not {self.strengths}")
+            raise UsageError(f"strengths must be positive numbers, got {self.strengths}")
 
     def __str__(self) -> str:
         low, high = min(self.strengths), max(self.strengths)
@@ -337,8 +337,8 @@ class MlpProbe:
         check_scaling(self.scaling)
         if min(self.hidden, self.batch, self.epochs) < 1 or self.rate <= 0:
             raise UsageError(
-                "hidden units, rows of a batch and epochs are 1 or more, and the rate above 0: "
-                f"not {self.hidden}, {self.batch}, {self.epochs} and {self.rate:g}"
+                "hidden units, rows of a batch and epochs must be at least 1, and the rate "
+                f"above 0: got {self.hidden}, {self.batch}, {self.epochs} and {self.rate:g}"
             )
 
     def __str__(self) -> str:

@@ -98,7 +98,7 @@ class SentenceProtocol:
         if self.probe is not None:
             find_probe(self.probe)
         if self.epochs and self.probe != "mlp":
-            raise UsageError("scores after every epoch are those of the probe mlp; name it")
+            raise UsageError("scores after every epoch need --probe mlp")
         if self.transductive and self.fit_on is not None:
             raise UsageError(
                 "corrections are fitted on the scored texts (transductive) or on others (fit_on), "

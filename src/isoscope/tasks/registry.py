@@ -298,7 +298,7 @@ def register_opener(
     kind: str,
     opener: Callable[[str], Task],
     names: str = "FILE",
-    about: str = "a file of your own",
+    about: str = "your own file",
 ) -> None:
     """Add a way to make a task of a file of one's own, written ``KIND:FILE``, or of the like."""
     _TASKS.register(kind, Opener(kind, opener, names, about))
@@ -322,7 +322,7 @@ def find_task(name: str) -> Task:
     opener = _TASKS.get(kind) if colon else None
     if isinstance(opener, Opener):
         if not file:
-            raise UsageError(f"task {name!r}: name a {opener.names.lower()} behind the colon")
+            raise UsageError(f"task {name!r}: name a {opener.names.lower()} after the colon")
         return opener.open(file)
     known = name.strip().lower()
     found = _TASKS.get(known)

@@ -93,7 +93,7 @@ def test_f1s_influence_is_what_leaving_an_item_out_does_to_first_order(
 def test_what_has_no_value_or_no_interval_says_why() -> None:
     true = np.array([0, 1, 0, 1, 0, 1])
     assert "only one class is predicted" in matthews(true, np.zeros(6, int)).note
-    assert "no item is of the class 7" in f1_score(true, true, positive=7).note
+    assert "no item belongs to the class 7" in f1_score(true, true, positive=7).note
     missed = f1_score(true, np.zeros(6, int), positive=1)
     assert (missed.value, missed.low) == (0, None)
     assert "bound" in missed.note

@@ -51,7 +51,7 @@ def test_equal_figures() -> None:
     perfect = mean_score([1] * 10)
     assert perfect.high == 1
     assert perfect.low == pytest.approx(10 / (10 + 1.959963984540054**2))
-    assert "no item tells" in difference(perfect, perfect).note
+    assert "the two do not differ" in difference(perfect, perfect).note
 
 
 def test_few_and_bad_figures() -> None:

@@ -132,7 +132,7 @@ def test_large_common_offsets_do_not_blur_the_clusters() -> None:
 def test_wrong_parameters_are_refused() -> None:
     with pytest.raises(UsageError, match="at most 10"):
         ClusterRemoval(2, 11).fit(CLOUD)
-    with pytest.raises(UsageError, match="n_clusters is a whole number from 1 on"):
+    with pytest.raises(UsageError, match="n_clusters must be a whole number of at least 1"):
         ClusterRemoval(0).fit(CLOUD)
 
 

@@ -159,7 +159,7 @@ def test_a_null_number_cannot_be_corrected(tmp_path: Path) -> None:
     column = pyarrow.array([[1.0, 2.0], None, [None, 4.0]], NULLABLE["list"])
     parquet.write_table(pyarrow.table({"v": column}), tmp_path / "v.parquet")
     correction = Center().fit(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    with pytest.raises(DataError, match="row 2 holds a null number, which no correction can mend"):
+    with pytest.raises(DataError, match="row 2 holds a null number, which cannot be corrected"):
         isoscope.apply_correction(
             correction, str(tmp_path / "v.parquet"), str(tmp_path / "w.parquet")
         )

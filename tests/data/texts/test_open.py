@@ -194,7 +194,7 @@ def test_any_line_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: li
         ("a.jsonl", b'{"text": "a"}\n{"text": \n', DataError, "line 2 is not JSON"),
         ("a.jsonl", b'{"text": "a"}\n{"text": 3}\n', DataError, "row 2 has int in 'text'"),
         ("a.jsonl", b'{"text": "\xff"}\n', DataError, "line 1 is not UTF-8"),
-        ("a.jsonl", rb'{"text": "\ud83d"}', DataError, "text 1 holds half a character"),
+        ("a.jsonl", rb'{"text": "\ud83d"}', DataError, "text 1 holds half of a surrogate pair"),
         ("a.jsonl", b'{"n": 1}\n', DataError, "has no column of text; it has n"),
         ("a.jsonl", b'{"a": "x", "b": "y"}\n', UsageError, "2 columns .* --column .*: a, b"),
         ("a.jsonl", b'{"text": "x", "sentence": "y"}\n', UsageError, ": text, sentence"),
@@ -251,9 +251,9 @@ def test_strings_in_memory() -> None:
     assert strings(open_texts(("a", " ", "b"))) == ["a", "b"]
     source = open_texts(["a"])
     assert open_texts(source) is source
-    with pytest.raises(UsageError, match="generator can be read once.*lambda"):
+    with pytest.raises(UsageError, match="generator can be read only once.*lambda"):
         open_texts(text for text in ["a"])
-    with pytest.raises(UsageError, match="int is nothing that texts can be read from"):
+    with pytest.raises(UsageError, match="int is not something that texts can be read from"):
         open_texts(3)
     with pytest.raises(DataError, match="text 2 is int, not a string"):
         open_texts(["a", 1]).survey()

@@ -350,7 +350,7 @@ def test_shards_of_a_size_have_at_least_that_many_texts() -> None:
     assert [shard.characters for shard in found] == [16, 12, 4]
     assert len(cut_texts(open_texts(["x"]), [survey], 4)) == 4
     assert len(cut_texts(open_texts(["x"]), [survey_of_windows(*[9] * 40)], 360)) == 1
-    with pytest.raises(UsageError, match="^a shard has at least 1 text, not 0$"):
+    with pytest.raises(UsageError, match="^a shard must have at least 1 text, got 0$"):
         cut_texts(open_texts(["x"]), [survey], 0)
 
 

@@ -288,7 +288,7 @@ def test_words_that_occur_once_and_texts_of_one_token() -> None:
     assert "no word was seen twice" in values["self_similarity"].note
     sentences = values["intra_sentence_similarity"]
     assert sentences.extra == {"sentences": 1, "left_out": 1}
-    assert sentences.note == "1 text of fewer than two vectors left out"
+    assert sentences.note == "1 text with fewer than two vectors left out"
     mean = np.array([2, 1]) / np.sqrt(5)
     expected = (mean[1] + mean @ [1, 1] / np.sqrt(2) + mean @ [1, -1] / np.sqrt(2)) / 3
     assert sentences.value == pytest.approx(expected, rel=1e-12)

@@ -71,10 +71,10 @@ def test_the_last_layer_is_what_modules_json_makes_of_it(folder: Path, model: Mo
 @pytest.mark.parametrize(
     ("layers", "options", "reason"),
     [
-        ([LAST], {"pooling": "mean"}, "a pooling is named"),
-        ([LAST], {"pooling": "max"}, "a pooling is named"),
-        (["block 1"], {}, "it is for the last layer alone"),
-        (["block 1", LAST], {}, "it is for the last layer alone"),
+        ([LAST], {"pooling": "mean"}, "a pooling is given"),
+        ([LAST], {"pooling": "max"}, "a pooling is given"),
+        (["block 1"], {}, "it applies to the last layer only"),
+        (["block 1", LAST], {}, "it applies to the last layer only"),
         ([LAST], {"special_tokens": False}, "special tokens are left out"),
         ([LAST], {"of_tokens": True}, "tokens are corrected"),
     ],

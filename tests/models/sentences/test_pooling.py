@@ -144,5 +144,5 @@ def test_wrong_calls(bert: Model) -> None:
         pooled(bert, TEXTS, ["block 1"], correction_by_layer={"block 2": Center()})
     with pytest.raises(DataError, match="text 2 is int"):
         pooled(bert, ["the cat", 3])  # type: ignore[list-item]
-    with pytest.raises(DataError, match="half a character"):
+    with pytest.raises(DataError, match="half of a surrogate pair"):
         pooled(bert, ["the \ud83d"])

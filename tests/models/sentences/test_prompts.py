@@ -35,10 +35,11 @@ def test_names_come_before_texts(given: str, expected: str) -> None:
     ("prompts", "given", "message"),
     [
         (PROMPTS, "pasage", "no prompt of e5 is called 'pasage'; did you mean passage? known: "
-         "passage, query, s2p query; a prompt of your own has a space or a colon, as in "
-         "'pasage: '"),
+                            "passage, query, s2p query; a prompt of your own must contain a space "
+                            "or a colon, as in 'pasage: '"),
         (Prompts("bert", {}), "query", "no prompt of bert is called 'query'; there are none; a "
-         "prompt of your own has a space or a colon, as in 'query: '"),
+                                       "prompt of your own must contain a space or a colon, as in "
+                                       "'query: '"),
     ],
 )  # fmt: skip
 def test_a_name_that_the_model_does_not_have(prompts: Prompts, given: str, message: str) -> None:
@@ -76,8 +77,8 @@ def test_prompts_are_read_although_the_pipeline_is_not(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"prompts": ["query: "]}, "prompts should be texts by name"),
-        ({"prompts": {"query": 1}}, "prompts should be texts by name"),
+        ({"prompts": ["query: "]}, "prompts should map names to texts"),
+        ({"prompts": {"query": 1}}, "prompts should map names to texts"),
         ({"prompts": {}, "default_prompt_name": "query"}, "there is no prompt query, its default"),
         ([], "should hold a JSON object"),
     ],

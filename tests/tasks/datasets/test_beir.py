@@ -69,7 +69,7 @@ def test_numbers_are_ids(folder: Path) -> None:
         ("qrels/test.tsv", QRELS + "q1\td2\tx\n", "line 4: the score .*whole number, not 'x'"),
         ("qrels/test.tsv", QRELS + "q1\td2\n", "line 4 has 2 columns .*query-id, corpus-id"),
         ("qrels/test.tsv", QRELS + "q1\td1\t1\n", "line 4: query 'q1' and document 'd1' .*2 on"),
-        ("qrels/test.tsv", "q1\td1\t0\n", "says of no document that it is relevant"),
+        ("qrels/test.tsv", "q1\td1\t0\n", "marks no document as relevant"),
         ("corpus.jsonl", lines([*CORPUS, CORPUS[0]]), "line 4: the id 'd1' is that of line 1 too"),
         ("corpus.jsonl", lines([{"_id": "d1"}]), "line 1 needs a text under 'text'"),
         ("corpus.jsonl", lines([{"_id": "d1", "title": 3, "text": ""}]), "text under 'title'"),

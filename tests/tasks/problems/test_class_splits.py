@@ -76,7 +76,7 @@ def test_parts_that_cannot_be_scored_are_refused() -> None:
     with pytest.raises(UsageError, match="no part of toy is called 'tets'"):
         with_splits(problem("train", "test"), scored="tets")
     for parts, scored in ((("train", "dev"), "train"), (("all",), "all")):
-        with pytest.raises(UsageError, match="nothing to learn from"):
+        with pytest.raises(UsageError, match="nothing to train on"):
             with_splits(problem(*parts), scored=scored)
 
 

@@ -63,5 +63,5 @@ def test_texts_without_a_vector_are_left_out() -> None:
 
 def test_a_probe_without_epochs_is_refused() -> None:
     plain = replace(PROBLEM, probe=LogisticProbe())
-    with pytest.raises(UsageError, match="logistic does not learn in epochs; take mlp"):
+    with pytest.raises(UsageError, match="logistic is not trained in epochs; use mlp"):
         epoch_outputs(plain, VECTORS, LEARN, HELD)

@@ -99,7 +99,7 @@ def test_planted_classes_are_found_in_other_documents() -> None:
 
 
 def test_bad_samples_are_refused() -> None:
-    with pytest.raises(UsageError, match="one sentence or more, not 0"):
+    with pytest.raises(UsageError, match="at least one sentence, got 0"):
         made(sentences(), most=0)
     with pytest.raises(DataError, match="sentences of 2 documents; three are needed"):
         made(sentences(documents=2))

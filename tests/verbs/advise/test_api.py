@@ -186,14 +186,14 @@ def test_labels_that_say_nothing_are_refused() -> None:
         advised(vectors, np.zeros(40))
     with pytest.raises(DataError, match="one class only"):
         advised(vectors, np.ones(40), yes_no=True)
-    with pytest.raises(DataError, match=r"^toy has 5 pairs; advice takes at least 20"):
+    with pytest.raises(DataError, match=r"^toy has 5 pairs; advice needs at least 20"):
         advised(vectors[:10], labels[:5])
     rare = (np.arange(40) < 3).astype(float)
-    with pytest.raises(DataError, match=r"^toy has 3 yes and 37 no; advice takes at least 10 of"):
+    with pytest.raises(DataError, match=r"^toy has 3 yes and 37 no; advice needs at least 10 of"):
         advised(vectors, rare, yes_no=True)
     nowhere = vectors.copy()
     nowhere[:30] = 0
-    with pytest.raises(DataError, match=r"^toy has 10 pairs with a score; advice takes at least"):
+    with pytest.raises(DataError, match=r"^toy has 10 pairs with a score; advice needs at least"):
         advised(nowhere, labels)
 
 

@@ -72,7 +72,7 @@ def test_without_labels_it_says_what_cannot_be_known(run: Run, folder: Path) -> 
     process = run("advise", folder / "good.npy")
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
-    for part in ("mean cosine", "Without labels this is what can be known", "cannot be known"):
+    for part in ("mean cosine", "Without labels, only this can be known", "cannot be known"):
         assert part in words
 
 
@@ -109,7 +109,7 @@ def test_wrong_calls_get_one_line(
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["0\t150\t1", "1\t151\t0"], "pairs:few has 2 pairs; advice takes at least 20"),
+        (["0\t150\t1", "1\t151\t0"], "pairs:few has 2 pairs; advice needs at least 20"),
         (["0\t400\t1"] * 30, "few.tsv: line 2: there is no row 400; the source has 300, from 0"),
         (["0\tno\t1"] * 30, "few.tsv: line 2: a row should be a number from 0, not 'no'"),
     ],

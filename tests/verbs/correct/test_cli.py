@@ -245,7 +245,7 @@ FIT = ["--correction", "center", "--out", "d.safetensors"]
         (["apply", "c.safetensors", "v.npy"], 2, "--out"),
         (["apply", "absent.safetensors", "v.npy", "--out", "w.npy"], 2, "there is no file absent"),
         (["apply", "v.npy", "v.npy", "--out", "w.npy"], 1, "v.npy"),
-        (["apply", "t.safetensors", "v.npy", "--out", "w.npy"], 1, "no correction saved by"),
+        (["apply", "t.safetensors", "v.npy", "--out", "w.npy"], 1, "not a correction saved by"),
         (["apply", "c.safetensors", "absent.npy", "--out", "w.npy"], 2, "there is no file absent"),
         (["apply", "c.safetensors", "v.npy", "--out", "w.parquet"], 2, "v.npy stays .npy"),
         (["apply", "c.safetensors", "v.npy", "--out", "v.npy"], 2, "is a file that is read"),
@@ -297,8 +297,8 @@ def test_norm_1_is_kept_and_said(run: Run) -> None:
     applied = run("apply", "c.safetensors", "u.npy", "--out", "w.npy")
     assert "u.npy → w.npy: 3,000 rows of 6 dimensions" in applied.out
     assert (
-        "The correction was fitted on vectors with norm 1, so the corrected ones are brought to "
-        "norm 1; --keep-norms leaves their norms as they are." in " ".join(applied.out.split())
+        "The correction was fitted on vectors with norm 1, so the corrected ones are scaled to "
+        "norm 1; --keep-norms turns this off." in " ".join(applied.out.split())
     )
     np.testing.assert_allclose(np.linalg.norm(np.load("w.npy"), axis=1), 1, atol=1e-6)
     facts = json.loads(run("apply", "c.safetensors", "u.npy", "--out", "w.npy", "--json").out)
@@ -322,8 +322,8 @@ def test_zero_vectors_and_nulls_are_said(run: Run) -> None:
     assert "Left out, null: 1 row." in fitted.out
     applied = run("apply", "c.safetensors", "holes.parquet", "--out", "w.parquet")
     assert (
-        "53 rows of 6 dimensions, noted in its metadata; 1 row without a vector (null), left as "
-        "null; 2 zero vectors, left as zero" in " ".join(applied.out.split())
+        "53 rows of 6 dimensions, recorded in its metadata; 1 row without a vector (null), left "
+        "as null; 2 zero vectors, left as zero" in " ".join(applied.out.split())
     )
 
 
@@ -339,5 +339,5 @@ def test_a_refresh_with_other_norms_says_what_it_changes(run: Run) -> None:
     other = run("refresh", "c.safetensors", "v.npy", "--out", "d.safetensors")
     assert (
         "The old vectors had norm 1 and not all of the new ones have, so correct apply no longer "
-        "brings corrected vectors to norm 1" in " ".join(other.out.split())
+        "scales corrected vectors to norm 1" in " ".join(other.out.split())
     )

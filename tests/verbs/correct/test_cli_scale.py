@@ -175,8 +175,8 @@ def test_a_killed_fit_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     killed("batch", 4, *call, "--workers", "1")
     assert not Path("c.safetensors").exists()
     failed(run(*call), 2, "c.safetensors.journal is the journal of a run that did not finish")
-    failed(run(*call, "--drop-invalid", "--resume"), 2, "begun with drop_invalid false")
-    failed(run(*call[:-2], "--resume"), 2, "begun with shard_rows 4096")
+    failed(run(*call, "--drop-invalid", "--resume"), 2, "started with drop_invalid false")
+    failed(run(*call[:-2], "--resume"), 2, "started with shard_rows 4096")
     batches = counted(monkeypatch)
     assert fit(run, "c", "--resume", "--workers", "1") == whole
     assert min(batches) == ROWS  # the shards of the first file are not read again
@@ -248,7 +248,7 @@ def test_a_killed_refresh_counts_nothing_twice(run: Run) -> None:
     Path("c.safetensors.journal").mkdir()
     for name, data in kept.items():
         Path("c.safetensors.journal", name).write_bytes(data)
-    failed(run(*call, "--resume"), 2, "cannot be continued: it was begun with refreshes")
+    failed(run(*call, "--resume"), 2, "cannot be resumed: it was started with refreshes")
 
 
 @pytest.fixture
@@ -321,21 +321,21 @@ APPLY = ("apply", "c.safetensors", "part-*.npy", "--out")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((*FIT, "center", "--engine", "spark"), "--engine is local, ray or ray:ADDRESS"),
+        ((*FIT, "center", "--engine", "spark"), "--engine must be local, ray or ray:ADDRESS"),
         ((*FIT, "center", "--workers", "0"), "--workers"),
         ((*FIT, "center", "--shard", "0"), "--shard"),
         ((*FIT, "center", "--on-error", "ignore"), "--on-error"),
         ((*FIT, "center", "--quiet", "--progress", "bar"), "--quiet shows no progress"),
-        ((*FIT, "whiten:n_components=51"), "n_components is at most 50"),
+        ((*FIT, "whiten:n_components=51"), "n_components must be at most 50"),
         ((*FIT, "clip:dimensions=99"), "there is no dimension 99"),
         ((*FIT, CLUSTERS, "--engine", "ray"), "Ray fits center, "),
         ((*FIT, CLUSTERS, "--workers", "2"), "--workers is for center, "),
         ((*FIT, CLUSTERS, "--resume"), "leave --resume out"),
-        ((*APPLY, "new", "--engine", "ray:"), "--engine is local, ray or ray:ADDRESS"),
+        ((*APPLY, "new", "--engine", "ray:"), "--engine must be local, ray or ray:ADDRESS"),
         ((*APPLY, "new", "--on-error", "ignore"), "--on-error"),
         ((*APPLY, "memory://new", "--resume"), "--resume needs an --out on this machine"),
         (("refresh", "c.safetensors", "part-*.npy", *SHARD), "are those that the correction was"),
-        (("refresh", "c.safetensors", "part-0.npy", "--engine", "ray:"), "--engine is local"),
+        (("refresh", "c.safetensors", "part-0.npy", "--engine", "ray:"), "--engine must be local"),
     ],
 )
 def test_wrong_calls(run: Run, arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:

@@ -125,15 +125,15 @@ def test_another_call_does_not_go_on(apply: Apply, monkeypatch: pytest.MonkeyPat
     with pytest.raises(DeathError):
         apply()
     written_until(monkeypatch, 99)
-    with pytest.raises(UsageError, match="cannot be continued: it was begun with correction"):
+    with pytest.raises(UsageError, match="cannot be resumed: it was started with correction"):
         apply_to_files(
             Center().fit(VECTORS), "part-*.npy", "new", journal=Path("new.journal"), resume=True
         )
     other = Whiten().fit(VECTORS[:100])
-    with pytest.raises(UsageError, match="cannot be continued: it was begun with fingerprint"):
+    with pytest.raises(UsageError, match="cannot be resumed: it was started with fingerprint"):
         apply_to_files(other, "part-*.npy", "new", journal=Path("new.journal"), resume=True)
     np.save("part-4.npy", VECTORS[:ROWS])
-    with pytest.raises(UsageError, match="cannot be continued: it was begun with source"):
+    with pytest.raises(UsageError, match="cannot be resumed: it was started with source"):
         apply(resume=True)
 
 

@@ -102,7 +102,7 @@ def test_the_journal_of_other_vectors_does_not_go_on(
     killed_while(monkeypatch, path, 0)
     other = path.parent / "other.npy"
     np.save(other, VECTORS * 3)
-    with pytest.raises(UsageError, match="cannot be continued"):
+    with pytest.raises(UsageError, match="cannot be resumed"):
         isoscope.refresh_correction(path, str(other), shard_rows=20, resume=True)
     # Somebody put the file of before back: the vectors are taken into it once more.
     shutil.copy(prepare(tmp_path / "again"), path)

@@ -34,7 +34,9 @@ def test_halves_of_one_cloud_do_not_differ() -> None:
     assert {row.part for row in found} == {"difference", "support", "keeping"}
     for measure in ("mean_shift", "covariance_distance", "mean_length_ratio"):
         assert found.row(measure).extra["p_holm"] > 0.05
-    assert "No significant difference of means, covariances or norms" in remarks(found)
+    assert "No significant difference between the means, the covariances or the norms" in remarks(
+        found
+    )
     assert not re.search("Fit the|Choose a new", remarks(found))
     assert remarks(found).count("Keep A's correction") == 2
     outside = found.row("B outside A@95%")
@@ -247,8 +249,8 @@ def test_documents_are_exchanged_as_a_whole() -> None:
         ({"b": B[:, :5], "same_rows": False}, "12 dimensions and array 5.*--same-rows"),
         ({"b": B[:400], "same_rows": True}, "array has 450 rows and array 400.*--other-rows"),
         ({"b": B[:40]}, "array has 40 rows; two clouds are compared from 50 rows on"),
-        ({"b": B, "k": 0}, "k is the number of neighbours"),
-        ({"b": B, "threshold": 1.5}, "a threshold is a cosine"),
+        ({"b": B, "k": 0}, "k, the number of neighbours"),
+        ({"b": B, "threshold": 1.5}, "a threshold must be a cosine"),
         ({"b": B, "sample": 10}, "at least 50 rows"),
         ({"b": B[:, :5], "threshold": 0.5, "same_rows": True}, "has no meaning in the other"),
         ({"b": B, "correction": Center().fit(B[:, :5])}, "fitted on 5 dimensions"),

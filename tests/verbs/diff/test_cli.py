@@ -32,7 +32,7 @@ def test_other_rows(run: Run, folder: Path) -> None:
     process = run("diff", folder / "old.npy", folder / "new.npy", "--other-rows", "--details")
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
-    assert "Compared as clouds of other rows, as asked for." in words
+    assert "Compared as clouds with different rows, as requested." in words
     assert "Significant differences: the means, by" in words
     assert "Choose a new threshold" in words
     assert "pairs of B above" in words

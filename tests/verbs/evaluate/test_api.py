@@ -77,7 +77,7 @@ def test_coverage_and_protocol_are_part_of_the_result(data: Path) -> None:
     row = result.row("wordsim-similarity/cosine/pearson")
     used = len({*FIRST, *SECOND})
     assert row.note == f"80 of 82 pairs; 2 of {used + 2} words missing: Unknown, unheard"
-    assert "words as they stand" in row.protocol
+    assert "words as written" in row.protocol
     assert "all 60 rows" in row.protocol
     assert (row.subject, row.extra["of"], result.command) == ("toy", 82, "the call")
     assert "(0." in result.to_markdown()

@@ -168,7 +168,7 @@ def test_it_survives_being_saved() -> None:
 
 
 def test_wrong_calls_are_refused() -> None:
-    with pytest.raises(UsageError, match="level is between 0 and 1"):
+    with pytest.raises(UsageError, match="level must be between 0 and 1"):
         relate(noisy(), level=95)
     with pytest.raises(UsageError, match="no scores with isotropy"):
         relate([])

@@ -150,7 +150,7 @@ def test_what_has_no_number_or_no_interval_says_why() -> None:
     assert found.n == 7
     assert found.note == "1 space without score or isotropy left out"
     assert found.value == pytest.approx(rho(np.delete(ramp, 2), np.delete(noise, 2)))
-    with pytest.raises(UsageError, match="level is between 0 and 1"):
+    with pytest.raises(UsageError, match="level must be between 0 and 1"):
         mean_rank_correlation(ramp, noise, one, own, level=95)
 
 

@@ -21,7 +21,7 @@ def test_one_relation_is_told_with_its_figures() -> None:
     )
     assert sentence("q", [row(-0.5, -0.6, -0.1)]).endswith(": more isotropic spaces score worse.")
     assert sentence("q", [row(0.5, 0.1, 0.6)]).endswith(": more isotropic spaces score better.")
-    assert sentence("q", [row(0.5, None, None)]).endswith("nothing can be said of chance.")
+    assert sentence("q", [row(0.5, None, None)]).endswith("chance cannot be excluded.")
     assert sentence("q", [row(None, None, None)]) == "q: no relation is defined."
 
 

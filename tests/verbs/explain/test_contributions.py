@@ -169,7 +169,7 @@ def test_what_is_known_of_the_spread_is_said() -> None:
     assert notes[POSITION] == "too few tokens, or too short texts, to compare positions"
     once = replace(tokens(), kinds=np.arange(TEXTS * LENGTH), log_frequencies=None)
     notes = {one.cause: one.score.note for one in compare_causes(once, CAUSES).contributions}
-    assert notes[POSITION] == "too few tokens occur more than once to tell positions from them"
+    assert notes[POSITION] == "too few tokens occur more than once to separate positions from them"
     assert notes[FREQUENCY] == "frequencies are not known"
 
 

@@ -53,10 +53,10 @@ def test_the_first_cause_and_then_the_others_are_named() -> None:
     )
     said = sentence_of("embedding", compared(position=0.3, layernorm=-0.5))
     assert said == (
-        "Of two causes, position in the text contributes most to the unevenness of the embedding: "
-        "removing what goes with it lowers it by 30 % (95 % interval: 28 to 32 %). The gains and "
-        "biases of the norm make the layer more even: without them it would be 1.5 times as "
-        "uneven. No single one of them makes half of it."
+        "Of two causes, position in the text contributes most to the unevenness of the "
+        "embedding: removing the part related to it lowers it by 30 % (95 % interval: 28 to 32 "
+        "%). The gains and biases of the norm make the layer more even: without them it would be "
+        "1.5 times as uneven. No single one of them makes half of it."
     )
     alone = sentence_of("block 5", compared(outliers=0.7, position="the texts are too short"))
     assert alone.startswith("Outlier dimensions contribute to the unevenness of block 5: removing")

@@ -71,7 +71,7 @@ def test_the_contribution_comes_first_with_its_size() -> None:
     assert "Not found: clusters matters." in text
     assert any(line.split()[-3:] == ["as", "it", "is"] for line in lines)
     assert "Senses is left out: it needs SemCor." in text
-    assert "the other topics say what vectors go with" in text
+    assert "the other topics say what vectors are related to" in text
     drawn = [line for line in lines if "▁" in line]
     assert len(drawn) == 2
     assert drawn[0].count("█") == 1
@@ -120,6 +120,6 @@ def test_files_of_before_are_shown() -> None:
     rows = [Row("m", "block 1", "none", "mean_cosine", 0.5, extra={"topic": "outliers"})]
     text = words_of(screen_lines(Result(rows, verdicts=verdicts, extra={"kind": "explanation"})))
     assert "outliers tells." in text
-    assert "position (do vectors tell where" in text
+    assert "position (do vectors encode the position" in text
     alone = Result(rows, verdicts=verdicts[:1], extra={"kind": "explanation"})
     assert "outliers tells." in words_of(screen_lines(alone))

@@ -212,7 +212,7 @@ def test_measures(client: TestClient, spaces: Spaces) -> None:
         ("neighbours", {"word": "twice", "k": "0"}, "k is a whole number from 1 to 50"),
         ("neighbours", {"word": "twice", "k": "²"}, "k is a whole number"),
         ("neighbours", {"word": "twice", "k": "٣"}, "k is a whole number"),
-        ("neighbours", {"row": "1500"}, "row is a whole number from 0 to 1499, not '1500'"),
+        ("neighbours", {"row": "1500"}, "row must be a whole number from 0 to 1499, got '1500'"),
         ("neighbours", {"row": "-1"}, "row is a whole number"),
         ("neighbours", {"row": "9" * 5000}, "row is a whole number"),
     ],

@@ -94,5 +94,5 @@ def test_one_point_has_no_spread() -> None:
 def test_wrong_calls() -> None:
     with pytest.raises(UsageError, match="documents have 5 dimensions and queries 4"):
         measure_queries(DOCUMENTS, QUERIES[:, :4])
-    with pytest.raises(UsageError, match="a sample has at least two rows"):
+    with pytest.raises(UsageError, match="a sample must have at least two rows"):
         measure_queries(DOCUMENTS, QUERIES, sample=1)

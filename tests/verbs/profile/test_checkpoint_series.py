@@ -200,7 +200,9 @@ def test_layers_over_training_are_those_of_each_model(run: Path, tmp_path: Path)
             (row.part, row.measure, row.value) for row in alone.rows
         ]
         assert rows[0].protocol.startswith(alone.rows[0].protocol)
-        assert "5 of 5 checkpoints, nearest to doubled steps: steps 0, 2, 10" in rows[0].protocol
+        assert (
+            "5 of 5 checkpoints, nearest to steps 1, 2, 4, 8, …: steps 0, 2, 10" in rows[0].protocol
+        )
     sentence = found.verdicts[0]["sentence"]
     assert "mean_cosine goes from" in sentence
     assert "at step 1,000" in sentence
@@ -234,7 +236,7 @@ def test_a_killed_profile_of_layers_leaves_no_states_behind(
     left = sorted(path.name for path in journal.glob("step *"))
     assert [name for name in left if "read" in name] == []
     assert any("run%40step10 result" in name for name in left)
-    with pytest.raises(UsageError, match="cannot be continued"):
+    with pytest.raises(UsageError, match="cannot be resumed"):
         profile(str(run), texts, journal=journal, resume=True, **(options | {"revisions": "*"}))
     resumed = profile(str(run), texts, journal=journal, resume=True, **options)
     assert calls == 4  # the first was not done again
@@ -264,7 +266,7 @@ def test_weights_over_training_and_a_model_beside_them(
 def test_calls_that_contradict_themselves(run: Path, tmp_path: Path) -> None:
     from isoscope.verbs.profile.api import profile
 
-    with pytest.raises(UsageError, match="--revision is one state of a model"):
+    with pytest.raises(UsageError, match="--revision names one state of a model"):
         profile(str(run), revision="step0", revisions="step*")
     with pytest.raises(UsageError, match="use --revisions step0"):
         profile(str(run), revision="step0")

@@ -117,7 +117,7 @@ def test_going_on_without_fetching_again(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--every", "ten"], "--every is log or a number from 1 on, not ten"),
+        (["--every", "ten"], "--every must be log or a number of at least 1, got ten"),
         (["--revisions", "epoch*"], "fits 'epoch*'; there are step0, step1, step20, step100;"),
         (["--cache", "somewhere"], "add --revisions"),
         (["--revision", "step0", "--revisions", "step*"], "name one"),

@@ -39,8 +39,8 @@ def massive_sentence(*counts: tuple[int, int]) -> str:
 
 def test_a_few_massive_tokens_are_at_most_one_in_a_hundred() -> None:
     assert massive_sentence((4, 858), (4, 858)) == (
-        "In 2 of 3 layers a few massive tokens decide the variance: in block 2 the top component "
-        "holds 0.920 of it with 4 such tokens of 858 (0.47 %) and 0.100 without."
+        "In 2 of 3 layers a few massive tokens dominate the variance: in block 2 the top "
+        "component holds 0.920 of it with 4 such tokens of 858 (0.47 %) and 0.100 without."
     )
     assert massive_sentence((1, 100), (1, 100)).startswith("In 2 of 3 layers a few massive")
 
@@ -48,7 +48,7 @@ def test_a_few_massive_tokens_are_at_most_one_in_a_hundred() -> None:
 @pytest.mark.parametrize("counts", [((63, 522), (63, 522)), ((2, 522), (63, 522))])
 def test_many_massive_tokens_are_not_called_a_few(counts: tuple[tuple[int, int], ...]) -> None:
     assert massive_sentence(*counts) == (
-        "In 2 of 3 layers massive tokens decide the variance: in block 2 the top component "
+        "In 2 of 3 layers massive tokens dominate the variance: in block 2 the top component "
         "holds 0.920 of it with 63 such tokens of 522 (12 %, more than a few) and 0.100 without."
     )
 

@@ -25,7 +25,7 @@ def test_claims_stand_by_outcome() -> None:
     assert len({mark["claim"] for mark in marks}) == 4, "the same words are four claims"
     assert figure.alt.startswith("4 claims of a paper by outcome: holds 1, fails 2, not run 1")
     assert "holds: centring raises I1 (true in 1 of 2)" in figure.alt
-    assert figure.title == "What became of the claims of B-T1"
+    assert figure.title == "Outcomes of the claims of B-T1"
     assert figure.rows[0] == ["centring raises I1", "holds", "true in 1 of 2", "minilm"]
     encoding = figure.spec["encoding"]
     assert encoding["x"]["scale"]["domain"] == list(OUTCOMES)

@@ -434,7 +434,7 @@ def test_studies_of_one_paper(run: Run) -> None:
     assert [row["id"] for row in rows] == ["D-T1", "D-T2", "D-T3", "D-T4"]
     wrong = run("study", "list", "Mikolov")
     assert wrong.code == 2
-    assert "no paper is called 'Mikolov'; there are B (Biś et al. (2021))" in wrong.error
+    assert "no paper is called 'Mikolov'; known: B, Biś, D, Ding" in wrong.error
     assert wrong.error.count("\n") == 1
 
 
@@ -461,7 +461,7 @@ def test_an_interruption_says_that_nothing_is_lost(
         patched.setattr("isoscope.cli.app.os._exit", sys.exit)  # which would end the tests as well
         stopped = run(*arguments)
     assert (stopped.code, stopped.out) == (130, "")
-    assert "keeps what is finished; the same command goes on" in stopped.error
+    assert "keeps the finished studies; run the same command again to continue" in stopped.error
     assert (tmp_path / "s" / "B-F6.json").is_file()
     resumed = run(*arguments)
     assert resumed.code == 0

@@ -51,7 +51,7 @@ def test_verdicts_are_counted(runs: list[StudyRun]) -> None:
         count = outcomes.count(outcome)  # type: ignore[arg-type]
         assert (f"{count} {words}" in said) == (count > 0)
     assert last_verdict(runs[2]) == "1 not applicable"
-    assert last_verdict(replace(runs[2], verdicts=())) == "shows figures, claims nothing"
+    assert last_verdict(replace(runs[2], verdicts=())) == "shows figures and makes no claim"
     table = outcome_table(runs)
     assert [line[0] for line in table[1:]] == ["B-T1", "B-F6", "B-F5"]
     assert table[1][2:5] == [str(outcomes.count(name)) for name in ("holds", "fails", "reversed")]

@@ -152,7 +152,7 @@ def test_a_worker_that_dies_ends_its_own_study_only(
 
 
 def test_a_single_study_says_that_it_shares_nothing() -> None:
-    with pytest.warns(UserWarning, match="B-F2 has nothing that workers share"):
+    with pytest.warns(UserWarning, match="B-F2 has no work that workers could share"):
         run_study("B-F2", workers=2)
     asked = Request((), None, 0, None, None, {}, engine="ray", workers=2)
     assert asked.shares_work

@@ -244,12 +244,12 @@ def test_a_result_can_be_saved_and_shown(pairs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"sample": 1}, "a sample has two rows to 20,000"),
-        ({"sample": 50_000}, "a sample has two rows to 20,000"),
+        ({"sample": 1}, "a sample must have 2 to 20,000"),
+        ({"sample": 50_000}, "a sample must have 2 to 20,000"),
         ({"store_size": 100}, "--store-size 100: the source alone has 200 vectors"),
-        ({"centres": "any"}, "centres is shared, own, both, not 'any'"),
-        ({"store_size": 1}, "a store has at least two vectors"),
-        ({"at": [1.5]}, "a cosine lies between -1 and 1, not 1.5"),
+        ({"centres": "any"}, "centres must be shared, own or both, got 'any'"),
+        ({"store_size": 1}, "a store must have at least two vectors"),
+        ({"at": [1.5]}, "a cosine must lie between -1 and 1, got 1.5"),
         ({"positive": ">=4"}, "--positive is about labelled pairs"),
         ({"precision": 0.9}, "--precision is about labelled pairs"),
         ({"recall": 0.9}, "--recall is about labelled pairs"),

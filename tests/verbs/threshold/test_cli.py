@@ -72,7 +72,7 @@ def test_the_same_twice(run: Run, folder: Path) -> None:
     ("options", "message"),
     [
         (("--at", "high"), "--at takes comma-separated cosines, not 'high'"),
-        (("--at", "2"), "a cosine lies between -1 and 1"),
+        (("--at", "2"), "a cosine must lie between -1 and 1"),
         (("--centres", "own"), "--centres is about queries and documents"),
         (("--positive", ">=4"), "--positive is about labelled pairs; name them with --pairs"),
         (("--base-rate", "0.1"), "--base-rate is about labelled pairs; name them with --pairs"),
@@ -106,7 +106,7 @@ def test_scores_need_a_condition(run: Run, folder: Path) -> None:
     [
         (["0,1,1", "3,500,0"], "line 3: there is no row 500; the source has 120, from 0"),
         (["0,1,1", "3,a,0"], "line 3: a row should be a number from 0, not 'a'"),
-        (["0,1,1", "3,4,0"], "pairs:few has 2 pairs; a threshold takes at least 20"),
+        (["0,1,1", "3,4,0"], "pairs:few has 2 pairs; a threshold needs at least 20"),
     ],
 )
 def test_bad_pairs_are_one_line(run: Run, folder: Path, lines: list[str], message: str) -> None:

@@ -73,7 +73,9 @@ def test_a_confident_recall_is_a_tolerance_limit() -> None:
     accepted = int((cosines >= found.threshold).sum())
     assert binom.sf(accepted - 1, 100, 0.9) <= 0.05 < binom.sf(accepted - 2, 100, 0.9)
     few = Recall(0.9, 0.95).choose(cosines[:28], labels[:28])
-    assert few.note == "28 yeses are too few for a recall of 0.9, 95% sure: there should be 29"
+    assert (
+        few.note == "28 yeses are too few for a recall of 0.9, 95 % confidence: there should be 29"
+    )
 
 
 def test_the_tail_is_the_binomial_one() -> None:
@@ -123,9 +125,9 @@ def test_what_cannot_be_found_is_said() -> None:
 
 
 def test_shares_are_shares() -> None:
-    with pytest.raises(UsageError, match="a precision lies between 0 and 1, not 1"):
+    with pytest.raises(UsageError, match="a precision must lie between 0 and 1, got 1"):
         Precision(1.0)
-    with pytest.raises(UsageError, match="a recall lies between 0 and 1, not 0"):
+    with pytest.raises(UsageError, match="a recall must lie between 0 and 1, got 0"):
         Recall(0.0)
-    with pytest.raises(UsageError, match="a confidence lies between 0 and 1, not 95"):
+    with pytest.raises(UsageError, match="a confidence must lie between 0 and 1, got 95"):
         Recall(0.5, 95)

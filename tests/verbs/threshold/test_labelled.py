@@ -67,7 +67,7 @@ def test_scores_become_labels() -> None:
 def test_both_labels_and_enough_pairs_are_needed() -> None:
     with pytest.raises(DataError, match="every pair is a yes"):
         LabelledPairs(Ground(problem([1] * 40), VECTORS, "v", ""), 5, 0, 0.95)
-    with pytest.raises(DataError, match="10 pairs; a threshold takes at least 20"):
+    with pytest.raises(DataError, match="10 pairs; a threshold needs at least 20"):
         LabelledPairs(Ground(problem([1, 0] * 5), VECTORS, "v", ""), 5, 0, 0.95)
 
 

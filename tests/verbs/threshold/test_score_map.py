@@ -72,14 +72,14 @@ def test_scores_outside_of_the_labelled_pairs_are_marked() -> None:
     found = ScoreMap("probability", "none", (0.2, 0.6), (0.1, 0.9))
     assert found.range == (0.2, 0.6)
     assert found.inside([0.1, 0.2, 0.6, 0.7]).tolist() == [False, True, True, False]
-    told = r"1 of 2 scores lie outside of the labelled pairs \(0.2000 to 0.6000\)"
+    told = r"1 of 2 scores lie outside the range of the labelled pairs \(0.2000 to 0.6000\)"
     with pytest.warns(UserWarning, match=told):
         assert found([0.4, 0.8]) == pytest.approx([0.5, 0.9])
     with pytest.raises(DataError, match=told):
         found([0.4, 0.8], outside="raise")
     assert np.isnan(found([0.4, 0.8], outside="nan")).tolist() == [False, True]
     assert found(0.8, outside="clip") == 0.9
-    with pytest.raises(UsageError, match="outside is warn, clip, nan, raise, not 'ignore'"):
+    with pytest.raises(UsageError, match="outside must be warn, clip, nan or raise, got 'ignore'"):
         found(0.8, outside="ignore")  # type: ignore[arg-type]
 
 

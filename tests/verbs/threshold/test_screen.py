@@ -158,7 +158,7 @@ def test_no_map_is_proposed_of_labels_that_cosines_do_not_tell(tmp_path: Path) -
     found = isoscope.threshold(vectors, pairs=pairs, corrections="none", precision=0.9).result
     command = f"isoscope threshold v.npy --pairs {pairs} --precision 0.9"
     text = words_of(screen_lines(replace(found, command=command)))
-    assert "Cosines do not tell yes from no significantly" in text
+    assert "Cosines do not separate yes from no significantly" in text
     assert "--map" not in text
     assert "isoscope advise v.npy --pairs" in text
     said = "No threshold of the vectors as they are reaches a precision of 0.9: the highest"

@@ -62,7 +62,7 @@ def test_what_is_said_of_a_change(given_change: Difference, wanted: str) -> None
 
 def test_few_yeses_allow_no_statement() -> None:
     said = area_change(change(0.09, 0.07, 0.11), FEWEST_OF_A_KIND - 1)
-    assert "nothing is said about the change of the AUC" in said
+    assert "no statement about the change of the AUC" in said
     assert "significant" not in said
 
 
@@ -115,7 +115,7 @@ def test_precisions_are_those_of_the_result(above, rate, origin, stored) -> None
 @pytest.mark.parametrize(
     ("low", "high", "wanted"),
     [
-        (0.47, 0.61, ["Cosines do not tell yes from no significantly: the AUC without a "
+        (0.47, 0.61, ["Cosines do not separate yes from no significantly: the AUC without a "
                       "correction is 0.540 (0.470 to 0.610), where 0.5 is chance. Thresholds "
                       "chosen on these pairs mean little for others."]),
         (0.31, 0.45, ["A no often has a higher cosine than a yes: the AUC without a "

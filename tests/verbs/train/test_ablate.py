@@ -127,7 +127,7 @@ def test_a_run_that_broke_off_goes_on(
     for options, code, message in (
         ((), 1, "the disk is full"),
         ((), 2, "--resume continues it"),
-        (("--resume", "--batch-size", "5"), 2, "begun with batch_size 4, and this run has 5"),
+        (("--resume", "--batch-size", "5"), 2, "started with batch_size 4, and this run has 5"),
     ):
         refused = run(*command, *options)
         assert (refused.code, refused.out) == (code, "")
@@ -153,8 +153,8 @@ def test_a_run_that_broke_off_goes_on(
         (("--steps", "3", "--checkpoints", "5"), 2, "1 to 3 checkpoints in 3 steps, not 5"),
         (("--size", "huge"), 2, "huge"),
         (("--objective", "nsp"), 2, "nsp"),
-        (("--learning-rate", "0"), 2, "a learning rate is above 0"),
-        (("--resume",), 2, "--resume goes on from the journal beside --out"),
+        (("--learning-rate", "0"), 2, "a learning rate must be above 0"),
+        (("--resume",), 2, "--resume continues from the journal beside --out"),
         (("--out", "found.xyz"), 2, "found.xyz"),
         (("--out", "no/such/folder/found.json"), 2, "no/such/folder"),
         (("--text", "no-such.txt"), 2, "no-such.txt"),

@@ -110,7 +110,7 @@ def test_every_option_arrives(run: Run, text: Path, tmp_path: Path) -> None:
         (("--record", "-1"), 2, "--record"),
         (("--context", "1"), 2, "--context"),
         (("--batch-size", "0"), 2, "--batch-size"),
-        (("--learning-rate", "-1"), 2, "a learning rate is above 0, not -1.0"),
+        (("--learning-rate", "-1"), 2, "a learning rate must be above 0, got -1.0"),
         (("--learning-rate", "much"), 2, "--learning-rate"),
         (("--seed", "-1"), 2, "--seed"),
         (("--device", "abacus"), 2, "abacus"),
@@ -184,7 +184,7 @@ def test_a_killed_run_goes_on(
         assert run(*command).code == 1
     begun = run(*command)
     assert (begun.code, begun.out) == (2, "")
-    assert "--resume goes on with it" in begun.error
+    assert "--resume continues it" in begun.error
     process = run(*command, "--resume")
     assert process.code == 0, process.error
     assert sorted(path.name for path in out.iterdir()) == ["result.json", "step0", "step1", "step2"]

@@ -47,7 +47,7 @@ def test_a_table_a_file_and_a_report_of_it(run: Run, bert: Path, data: Path) -> 
     words = " ".join(process.out.split())
     assert "mean ± deviation of 2 runs, × 100" in words
     assert "cosreg" in words
-    assert "how even after training" in words
+    assert "evenness after training" in words
     result = Result.load(out)
     assert result.row("rte/accuracy", "cosreg").n == 2
     assert result.command.startswith("isoscope train finetune")
@@ -87,7 +87,7 @@ def test_json(run: Run, bert: Path, data: Path) -> None:
         (("--task", "rte", "--calibration", "cosreg:weight=much"), 2, "weight"),
         (("--task", "cola"), 2, "there is no CoLA/train.tsv in"),
         (("--task", "rte", "--target", "vocabulary"), 2, "no output matrix of a vocabulary"),
-        (("--task", "rte", "--resume"), 2, "--resume goes on from the journal beside --out"),
+        (("--task", "rte", "--resume"), 2, "--resume continues from the journal beside --out"),
         (("--task", "translate:de-en"), 2, "has no encoder and decoder"),
     ],
 )

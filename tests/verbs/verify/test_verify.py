@@ -146,13 +146,13 @@ def test_what_cannot_be_verified(tmp_path: Path) -> None:
 def test_the_command(run: Run, result: Path) -> None:
     done = run("verify", result)
     assert (done.code, done.error) == (0, "")
-    assert "It verifies: it is whole and unchanged." in done.out
+    assert "Verified: it is complete and unchanged." in done.out
     facts = json.loads(run("verify", result, "--json").out)
     assert (facts["verified"], facts["kind"], len(facts["checks"])) == (True, "result", 3)
     changed(result, lambda values: values.update(command="another"))
     done = run("verify", result)
     assert done.code == 1
-    assert "It does not verify: checksum: " in " ".join(done.out.split())
+    assert "Verification failed: checksum: " in " ".join(done.out.split())
     assert done.error.count("\n") == 1
     done = run("verify", result, "--json")
     assert done.code == 1

@@ -122,7 +122,7 @@ def f1_score(
         check_lengths(true, said)
         is_true, is_said = true == positive, said == positive
         if not is_true.any():
-            return undefined(f"no item is of the class {positive}", len(true))
+            return undefined(f"no item belongs to the class {positive}", len(true))
         return bounded_score(*f1_influences(is_true, is_said), level)
     true, said = paired_lists(truth, predicted)
     classes = np.unique(true)

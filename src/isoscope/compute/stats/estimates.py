@@ -197,7 +197,7 @@ def difference(
     if not paired:
         error = math.hypot(standard_error(after.influences), standard_error(before.influences))
         if error <= ROUNDING:
-            return Difference(value, None, None, n, "no interval: no row tells the two apart")
+            return Difference(value, None, None, n, "no interval: the two do not differ in any row")
         fewest = min(n, before.n)
         half = quantile(level, fewest) * error
         p = p_value(value / error, fewest)
@@ -206,7 +206,7 @@ def difference(
     # certain than either score.
     apart = after.influences - before.influences
     if np.ptp(apart) <= ROUNDING:
-        return Difference(value, None, None, n, "no interval: no item tells the two apart")
+        return Difference(value, None, None, n, "no interval: the two do not differ in any item")
     error = math.hypot(standard_error(apart), math.sqrt(after.seed_variance + before.seed_variance))
     half = quantile(level, n) * error
     return Difference(value, value - half, value + half, n, p_value=p_value(value / error, n))
@@ -320,7 +320,7 @@ def p_value(errors: float, n: int) -> float:
 def check_level(level: float) -> None:
     """Refuse a level that is no probability."""
     if not 0 < level < 1:
-        raise UsageError(f"level is between 0 and 1, not {level}")
+        raise UsageError(f"level must be between 0 and 1, got {level}")
 
 
 def bounded_score(

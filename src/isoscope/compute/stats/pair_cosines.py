@@ -167,7 +167,7 @@ class RandomPairs:
         if share * self.count < FEWEST_PAIRS:
             note = (
                 f"undefined: fewer than {FEWEST_PAIRS} of {self.count:,} random pairs would lie "
-                "above it; a larger sample would tell"
+                "above it; a larger sample is needed"
             )
             return Estimate(None, None, None, self.count, note)
         value = self.quantile(share)

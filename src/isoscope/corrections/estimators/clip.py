@@ -68,7 +68,7 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
     name = "clip"
     rules: ClassVar = {
         "dimensions": Rule(
-            "auto or a list of whole numbers from 0 on",
+            "auto or a list of whole numbers of at least 0",
             lambda given: is_automatic(given) or are_whole_numbers(given),
         ),
         "threshold": Rule("from 0 to 1", lambda share: 0 <= share <= 1),

@@ -186,7 +186,7 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         self._arrays = {name: arrays[name] for name in self._slots(self.n_features_in_)}
         removed = arrays["removed"]
         if not len(removed) or (removed < 0).any() or removed.sum() != len(arrays["components"]):
-            raise DataError("the tensor removed does not share all components out to clusters")
+            raise DataError("the tensor removed does not assign all components to clusters")
         self.cluster_centers_, self.counts_ = arrays["centers"], arrays["counts"]
         self.means_, self.inertia_ = arrays["means"], float(arrays["inertia"])
         self.components_ = np.split(arrays["components"], np.cumsum(removed)[:-1])

@@ -220,7 +220,7 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         listed = tuple(hidden) if isinstance(hidden, tuple | list | np.ndarray) else (hidden,)
         if not all(isinstance(width, Integral) and int(width) > 0 for width in listed):
             raise UsageError(
-                f"{self.name}: hidden_features are whole numbers from 1 on, not {hidden!r}"
+                f"{self.name}: hidden_features must be whole numbers of at least 1, got {hidden!r}"
             )
         return tuple(int(width) for width in listed)
 

@@ -339,7 +339,7 @@ def refuse_null_numbers(lists: Any, where: str, first: int) -> None:
     assert nulls is not None
     row = first + int(np.flatnonzero(nulls & ~are_null(lists))[0])
     raise DataError(
-        f"{where}: row {row} holds a null number, which no correction can mend; take it out of the "
+        f"{where}: row {row} holds a null number, which cannot be corrected; remove it from the "
         "file first"
     )
 

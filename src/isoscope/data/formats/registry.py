@@ -56,8 +56,8 @@ def choose(
         raise DataError(f"{where} holds no two-dimensional float array; it holds {held}")
     listed = some(f"{name} {everything[name]}" for name in candidates)
     raise UsageError(
-        f"{where} holds {len(candidates)} arrays that could be meant; "
-        f"name one with --column (column= in Python): {listed}"
+        f"{where} holds {len(candidates)} arrays; choose one with --column (column= in Python): "
+        f"{listed}"
     )
 
 

@@ -90,10 +90,10 @@ CUT = ("57P01", "57P02", "57P03", "57P05", "25P03")
 
 # Patterns of a server's refusal, and how it is said here: its own words name the user.
 REFUSALS = {
-    "no password supplied": "wants a password; write it into the address, PGPASSWORD or .pgpass",
-    "password authentication failed": "does not take this user and password",
-    "no pg_hba.conf entry": "lets nobody in from here as this user (pg_hba.conf)",
-    r'role ".*" does not exist': "knows no such user",
+    "no password supplied": "requires a password; give it in the address, PGPASSWORD or .pgpass",
+    "password authentication failed": "rejects this user and password",
+    "no pg_hba.conf entry": "does not allow this user to connect from here (pg_hba.conf)",
+    r'role ".*" does not exist': "has no such user",
     r'database ".*" does not exist': "has no such database",
     "too many (clients|connections)": "has no connection left",
     "is (starting up|shutting down)": "is starting up or shutting down; try again",
@@ -119,8 +119,9 @@ def connect(address: PostgresAddress) -> Connection:
     except psycopg.Error:
         # Not "from error": libpq repeats the address with all that is in it.
         raise UsageError(
-            f"{address.shown}: libpq does not understand this address; an unknown parameter, or a "
-            "sign in the password that must be percent-encoded (@ is %40, / is %2F, : is %3A)"
+            f"{address.shown}: libpq does not understand this address; an unknown parameter, or "
+            "a character in the password that must be percent-encoded (@ is %40, / is %2F, : is "
+            "%3A)"
         ) from None
     options: dict[str, Any] = {"client_encoding": "UTF8", "fallback_application_name": "isoscope"}
     if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
@@ -138,7 +139,7 @@ def refusal(message: str, shown: str) -> str:
     for pattern, said in REFUSALS.items():
         if re.search(pattern, message):
             return f"{shown}: the server {said}"
-    return f"{shown}: the server does not let isoscope in; psql with the same address says why"
+    return f"{shown}: the server refuses the connection; psql with the same address says why"
 
 
 @contextmanager
@@ -296,8 +297,8 @@ class PostgresTable:
         chosen = self.columns[choose(named, candidates, everything, where)]
         if chosen.type not in VECTOR_KINDS:
             raise DataError(
-                f"{where}: the column {chosen.name} is {chosen.described}, no vector; vectors are "
-                "vector and halfvec (CREATE EXTENSION vector), real[] and double precision[]"
+                f"{where}: the column {chosen.name} is {chosen.described}, not a vector; vectors "
+                "are vector and halfvec (CREATE EXTENSION vector), real[] and double precision[]"
             )
         return chosen
 
@@ -330,7 +331,7 @@ class PostgresTable:
         if not named:
             raise UsageError(
                 f"{where}: {self.name} is a view, whose rows have no order; name a column that "
-                "tells them apart: &id=…"
+                "identifies them: &id=…"
             )
         return named
 

@@ -271,7 +271,7 @@ class RowFormat:
     def encode(self, ids: NDArray[Any], rows: NDArray[Any]) -> bytes:
         """Return rows as PostgreSQL takes them; all have an id."""
         if self.id is None:
-            raise ValueError("rows without ids cannot be told apart")
+            raise ValueError("rows without ids cannot be identified")
         raw = self.id.encoded(ids)
         if self.layout is not None:
             whole = np.zeros(len(rows), self.layout)

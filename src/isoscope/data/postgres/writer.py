@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Report = Callable[[int, int | None], None]
 
 AS_IT_WAS = "; the database is as it was"
-IN_DOUBT = "; the new vectors are either all there or not at all: look"
+IN_DOUBT = "; either all of the new vectors were written or none: please check"
 
 # What the comment of a column begins with that says which corrections it has been through.
 PREFIX = f"{KEY}: "
@@ -112,7 +112,7 @@ class TableWriter:
         if name in table.columns:
             raise UsageError(f"--out {shown}: the table has a column {name}; name a new one")
         if table.kind not in ("r", "p"):
-            raise UsageError(f"--out {shown}: {table.name} is no table; name a new one")
+            raise UsageError(f"--out {shown}: {table.name} is not a table; name a new one")
         # Others may read, but not change what is being read here.
         lock = sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table.identifier)
         self._connection.execute(lock)
@@ -150,8 +150,8 @@ class TableWriter:
             self._mark = marked(comment_mark(cloud.vectors), self._change, None, cloud.where)
             if cloud.ids is None:
                 raise UsageError(
-                    f"{cloud.where}: no primary key tells the rows apart; name a column that "
-                    "does: &id=…"
+                    f"{cloud.where}: there is no primary key; name a column that identifies the "
+                    "rows: &id=…"
                 )
         except BaseException:
             cloud.close()
@@ -200,8 +200,8 @@ class TableWriter:
                 copy.write(TRAILER)
         except UniqueViolation as error:
             raise DataError(
-                f"{cloud.where}: two rows have the same {key}; name a column that tells rows "
-                f"apart{AS_IT_WAS}"
+                f"{cloud.where}: two rows have the same {key}; name a column that identifies the "
+                f"rows{AS_IT_WAS}"
             ) from error
         self.rewrite = rewrite
         return rewrite.done
@@ -230,7 +230,7 @@ def write_table(
     if not is_postgres(source):
         raise UsageError(
             f"--out {redacted(out)}: only the vectors of a table are written to a table; "
-            f"{source} is none"
+            f"{source} is not one"
         )
     origin, target = parse_address(source, column), parse_address(out)
     with postgres_errors(target.shown, AS_IT_WAS), closing(connect(target)) as connection:

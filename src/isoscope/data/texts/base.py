@@ -236,13 +236,13 @@ def no_text(where: str, rows: int) -> DataError:
 
 
 def check_unicode(text: str, where: str, row: int) -> None:
-    r"""Refuse half a character, which ``\ud83d`` in JSON can be: tokenizers do not take it."""
+    r"""Refuse half of a surrogate pair (``\ud83d`` in JSON), which tokenizers do not take."""
     if text.isascii():
         return
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{where}: text {row} holds half a character ({text[error.start]!a}), which no "
-            "tokenizer reads; remove it"
+            f"{where}: text {row} holds half of a surrogate pair ({text[error.start]!a}), which "
+            "no tokenizer can read; remove it"
         ) from error

@@ -242,8 +242,8 @@ def open_strings(source: Any) -> TextSource:
     refuse_one_shot(source, "texts are", "open_texts(lambda: my_texts())")
     if not isinstance(source, Iterable) or isinstance(source, bytes | Mapping):
         raise UsageError(
-            f"{type(source).__name__} is nothing that texts can be read from; pass a file, a list "
-            "of strings, or a function that makes an iterable of them"
+            f"{type(source).__name__} is not something that texts can be read from; pass a file, "
+            "a list of strings, or a function that makes an iterable of them"
         )
     return MadeTexts(partial(iter, source))  # which, unlike a lambda, other processes can be sent
 

@@ -166,7 +166,7 @@ def cut_texts(
         many windows as make about 64 shards of all files, and 16 at most.
     """
     if size is not None and size < 1:
-        raise UsageError(f"a shard has at least 1 text, not {size}")
+        raise UsageError(f"a shard must have at least 1 text, got {size}")
     # From the counts alone, not from the number of workers: the merge tree is one over shards, and
     # another cut would change the last digits of all sums.
     together = round(sum(len(survey.cuts) for survey in surveys) / USUAL_SHARDS)

@@ -264,7 +264,7 @@ def intra_sentence_similarity(
     """
     notes = []
     if found.one_token:
-        notes.append(f"{counted(found.one_token, 'text')} of fewer than two vectors left out")
+        notes.append(f"{counted(found.one_token, 'text')} with fewer than two vectors left out")
     if found.no_mean:
         notes.append(f"{counted(found.no_mean, 'text')} with a mean of zero left out")
     if found.mean is None and not notes:
@@ -344,7 +344,7 @@ def massive_table(found: LongestTokens) -> TableValue:
 
 def subwords_note(subwords: str) -> str:
     """Say which vector stands for a word."""
-    return f"of a word's tokens the {subwords}"
+    return f"the vector of a word is the {subwords} of its tokens"
 
 
 def sampled_note(things: str, kept: int, share: float) -> str:
@@ -384,8 +384,8 @@ def persistence(layers: Mapping[str, Extremes]) -> TableValue:
         kind = getattr(found, "kind", "dimension")
         if kind != "dimension":
             raise UsageError(
-                f"layer {name!r} has {kind}s, which are others in each layer; "
-                "persistence needs the original dimensions"
+                f"layer {name!r} has {kind}s, which differ between layers; persistence needs the "
+                "original dimensions"
             )
     width = max((len(found.mean) for found in layers.values()), default=0)
     lowest, highest, vectors, peak, furthest = np.zeros((5, width))

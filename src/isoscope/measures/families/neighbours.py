@@ -139,7 +139,9 @@ def intrinsic_dimension(space: Space) -> Value:
     if repeats:
         note += f"; {counted(repeats, 'repeated row')} left out"
     if logs.max(initial=0.0) <= EQUALLY_FAR:
-        return Value(None, note="all neighbours are equally far: no ratio tells", rows=rows)
+        return Value(
+            None, note="all neighbours are equally far: no ratio can be computed", rows=rows
+        )
     # Least squares for a line through the origin, as F(1) = 0 leaves no intercept to fit.
     return Value(float(logs @ levels) / float(logs @ logs), note=note, rows=rows)
 

@@ -134,7 +134,7 @@ def local_i1(space: Space, n_clusters: int, seeds: int) -> Value:
         return Value(None, note="measured of the cloud as it is, not of corrected ones")
     found, sampled = space.local_log_i1(n_clusters, seeds)
     if None in found:
-        return Value(None, note=f"the rows do not make {n_clusters} clusters")
+        return Value(None, note=f"the rows do not form {n_clusters} clusters")
     logs = np.array(found, dtype=np.float64)
     # The mean of the values, from their logarithms: each may be below the smallest double.
     top = float(logs.max())
@@ -211,9 +211,9 @@ def basis_note(found: Partition) -> str:
     if spread is None:
         return "; ".join(notes)
     notes.append(
-        f"{spread.open_directions:,} directions have repeated eigenvalues and are a choice, here "
-        f"{found.axes}; on {spread.sample_rows:,} sampled rows its logarithm (base 10) is "
-        f"{spread.here / LN10:.4g} on these axes and {spread.low / LN10:.4g} to "
+        f"{spread.open_directions:,} directions have repeated eigenvalues, so that their axes "
+        f"are arbitrary, here {found.axes}; on {spread.sample_rows:,} sampled rows its logarithm "
+        f"(base 10) is {spread.here / LN10:.4g} on these axes and {spread.low / LN10:.4g} to "
         f"{spread.high / LN10:.4g} on {spread.bases} random bases"
     )
     return "; ".join(notes)
@@ -223,7 +223,7 @@ def choice_note(found: Partition) -> str:
     """Say in short that the directions are a choice."""
     if found.basis_range is None:
         return CUT if found.arbitrary_cut else ""
-    return f"{found.basis_range.open_directions:,} of the directions are a choice, as for i1"
+    return f"{found.basis_range.open_directions:,} of the directions are arbitrary, as for i1"
 
 
 def basis_extra(found: Partition) -> dict[str, float | None]:

@@ -65,8 +65,8 @@ def encoder_for(
         return plain
     last = model.stacks[0].layers[-1]
     reasons = {
-        "a pooling is named": pooling is not None,
-        "it is for the last layer alone": tuple(layers) != (last,),
+        "a pooling is given": pooling is not None,
+        "it applies to the last layer only": tuple(layers) != (last,),
         "special tokens are left out": not special_tokens,
         "tokens are corrected": of_tokens,
     }

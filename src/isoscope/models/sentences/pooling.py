@@ -225,11 +225,11 @@ def corrected(tokens: torch.Tensor, correction: Any, layer: str) -> torch.Tensor
         if rows.ndim != 2 or len(rows) != len(tokens):
             raise DataError(
                 f"{layer}: the correction made {rows.shape} of {tuple(tokens.shape)}; it must "
-                "return a row per vector"
+                "return one row per vector"
             )
         found = torch.from_numpy(np.ascontiguousarray(rows))
     if not bool(torch.isfinite(found).all()):
-        raise DataError(f"{layer}: the correction made NaN or infinities of finite vectors")
+        raise DataError(f"{layer}: the correction returned NaN or infinity for finite vectors")
     tensor: torch.Tensor = found
     return tensor
 

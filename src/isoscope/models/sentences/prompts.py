@@ -58,7 +58,7 @@ class Prompts:
             return self.known[given]
         if NAME.fullmatch(given):
             known = unknown_name(f"prompt of {self.model}", given, self.known)
-            own = f"a prompt of your own has a space or a colon, as in '{given}: '"
+            own = f"a prompt of your own must contain a space or a colon, as in '{given}: '"
             raise UsageError(f"{known}; {own}")
         return given
 
@@ -83,7 +83,7 @@ def prompts_of(model: Model) -> Prompts:
         text is None or isinstance(text, str) for text in known.values()
     )
     if not texts or not (default is None or isinstance(default, str)):
-        raise DataError(f"{source.folder / SETTINGS}: prompts should be texts by name")
+        raise DataError(f"{source.folder / SETTINGS}: prompts should map names to texts")
     if default is not None and default not in known:
         raise DataError(f"{source.folder / SETTINGS}: there is no prompt {default}, its default")
     return Prompts(source.name, {name: text or "" for name, text in known.items()}, default)

@@ -335,7 +335,7 @@ class PipelineReader:
         text = settings_in(modalities, "text", path)
         usual = {"method": "forward", "method_output_name": "last_hidden_state"}
         if {**usual, **text} != usual or "message" in modalities:
-            raise self._refused("its network gives out other than the states of its last layer")
+            raise self._refused("its network does not return the states of its last layer")
         for key in ("processing_kwargs", "query_length", "document_length", "query_expansion"):
             if given.get(key):
                 raise self._refused(f"{path} sets {key}")

@@ -65,14 +65,14 @@ def find_stacks(network: nn.Module, calls: Sequence[str] | None = None) -> tuple
     if not chosen or len(set(names)) < len(names):
         raise DataError(
             f"{type(network).__name__} has {len(chosen) or 'no'} lists of blocks that read text; "
-            "isoscope looks into transformers with one, or with an encoder and a decoder"
+            "isoscope supports transformers with one, or with an encoder and a decoder"
         )
     if calls is not None:
         counts = Counter(calls)
         if any(counts[block] != 1 for path in chosen for block in lists[path]):
             raise DataError(
                 f"{type(network).__name__} does not call each of its blocks once, so that its "
-                "layers cannot be told apart"
+                "layers cannot be identified"
             )
     found = [
         Stack(name, lists[path], final_norm_of(modules, path, lists[path], calls))

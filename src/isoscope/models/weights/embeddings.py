@@ -67,7 +67,7 @@ class EmbeddingCloud(Cloud):
         self.note = (
             None
             if words is not None
-            else "without a tokenizer, rows that no token has cannot be told from the others"
+            else "without a tokenizer, rows without a token cannot be recognised"
         )
 
     @property
@@ -94,7 +94,9 @@ def embedding_cloud(model: Model, which: str, *, padding_rows: bool) -> Embeddin
     check_name("embedding", which, paths)
     path = paths[which]
     if path is None:
-        raise UsageError(f"{model.name} has no unembedding: it was saved without a head for tokens")
+        raise UsageError(
+            f"{model.name} has no unembedding: it was saved without a language-model head"
+        )
     rows, _ = model.weights.shape(path)
     try:
         used = min(rows, rows_with_a_token(model.tokenizer))

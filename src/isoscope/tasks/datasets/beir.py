@@ -175,5 +175,5 @@ def read_judgements(
                 f"{judged[document]} on another line"
             )
     if not any(score > 0 for judged in judgements.values() for score in judged.values()):
-        raise DataError(f"{path} says of no document that it is relevant")
+        raise DataError(f"{path} marks no document as relevant")
     return judgements

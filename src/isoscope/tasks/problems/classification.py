@@ -188,11 +188,11 @@ class ClassProblem(Problem):
         present = np.unique(self.codes[learned])
         if len(present) == 1:
             raise DataError(
-                f"{self.task}: all {len(learned):,} {self.unit} to learn from are of the class "
+                f"{self.task}: all {len(learned):,} training {self.unit} are of the class "
                 f"{self.labels[present[0]]!r}; a classifier needs two classes"
             )
         if not len(present):
-            raise DataError(f"{self.task}: there are no {self.unit} with vectors to learn from")
+            raise DataError(f"{self.task}: there are no training {self.unit} with vectors")
 
     def scores(self, outputs: Vector, items: Items, level: float) -> dict[str, Score]:
         """Score predicted classes: accuracy, F1 and Matthews' correlation."""
@@ -357,7 +357,7 @@ def word_problem(
         Of the sentences and of the documents' parts.
     """
     if most < 1:
-        raise UsageError(f"{task.name} draws one sentence or more, not {most}")
+        raise UsageError(f"{task.name} must draw at least one sentence, got {most}")
     tagged = [sentence for sentence in sentences if any(map(is_word, sentence.tags))]
     rng = np.random.default_rng(seed)
     drawn = np.sort(rng.permutation(len(tagged))[:most])
@@ -417,8 +417,8 @@ def parts_of_documents(
     names = sorted(set(documents))
     if len(names) < 3:
         raise DataError(
-            f"{task}: sentences of {len(names)} documents; three are needed to learn, to choose "
-            "and to score on"
+            f"{task}: sentences of {len(names)} documents; three are needed, to train, to choose "
+            "settings and to score"
         )
     # Whole documents, at random: sentences of one document share words and topics, and a probe
     # could recognise those instead of the class.
@@ -467,8 +467,8 @@ def with_splits(
         check_name(f"part of {problem.task}", scored, parts)
         if scored == TRAIN or TRAIN not in parts:
             raise UsageError(
-                f"{problem.task}: there is nothing to learn from where {scored} is scored alone; "
-                "leave the part open to cross-validate"
+                f"{problem.task}: there is nothing to train on if only {scored} is scored; leave "
+                "the part out to cross-validate"
             )
     held = scored or next((part for part in SCORED if part in parts), None)
     if TRAIN in parts and held is not None:
@@ -502,7 +502,7 @@ def epoch_outputs(
     """
     probe = problem.probe
     if not isinstance(probe, EpochProbe):
-        raise UsageError(f"the probe {probe.name} does not learn in epochs; take mlp")
+        raise UsageError(f"the probe {probe.name} is not trained in epochs; use mlp")
     lesson, asked = problem.lesson(vectors, learn, held)
     return [(loss, spread(codes, asked)) for loss, codes in probe.epochs_of(lesson)]
 

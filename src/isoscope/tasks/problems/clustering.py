@@ -82,7 +82,9 @@ class ClusteringProblem(Problem):
 
     def __post_init__(self) -> None:
         if len(self.seeds) < 2:
-            raise UsageError("clusters need two seeds at least, to tell how much seeds change")
+            raise UsageError(
+                "clusters need at least two seeds, to estimate how much the result depends on them"
+            )
 
     @classmethod
     def of(
@@ -96,8 +98,8 @@ class ClusteringProblem(Problem):
         labels, classes = np.unique([one.label for one in examples], return_inverse=True)
         if len(labels) < 2:
             raise DataError(
-                f"{task}: all {len(examples):,} texts are of the class {labels[0]}; clusters need "
-                "two classes at least"
+                f"{task}: all {len(examples):,} texts are of the class {labels[0]}; clusters "
+                "need at least two classes"
             )
         texts, rows = numbered(one.first for one in examples)
         return cls(task, tuple(texts), rows, classes, unit)

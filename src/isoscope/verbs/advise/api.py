@@ -153,7 +153,7 @@ def advise(
         Whether queries are centred on the documents' mean, on their own, or both are tried; both
         where ``queries`` are named, else shared.
     column, ids : str, optional
-        Which array of a file that holds several; which label names its rows.
+        Array, column or field, if the file has several; which label names its rows.
     drop_invalid : bool
         Exclude rows with NaN or infinity that no item names.
     level : float
@@ -190,7 +190,7 @@ def advise(
         return Advice(known, None, CANNOT)
     check_level(level)
     if not 0 <= worthwhile < 1:
-        raise UsageError(f"a gain that is worthwhile lies between 0 and 1, not {worthwhile}")
+        raise UsageError(f"a worthwhile gain must lie between 0 and 1, got {worthwhile}")
     name = named_task(pairs, task, retrieval)
     wanted = None if corrections is None else listed(corrections, ())
     # The dimension is known once vectors are read, and what is read follows from the candidates.
@@ -248,7 +248,7 @@ def named_task(pairs: str | Path | None, task: str | None, retrieval: str | Path
         asked["--retrieval"] = f"retrieval:{retrieval}"
     if len(asked) != 1:
         raise UsageError(
-            f"advice is about one task; name {' or '.join(asked)}, and no more than one"
+            f"advice is about a single task; name {' or '.join(asked)}, and no more than one"
         )
     return next(iter(asked.values()))
 
@@ -329,8 +329,8 @@ def check_items(problem: Problem, count: int, what: str) -> None:
     """Refuse too few items for a statement."""
     if count < FEWEST_ITEMS:
         raise DataError(
-            f"{problem.task} has {count:,} {what}; advice takes at least {FEWEST_ITEMS}, and "
-            "hundreds to see small differences"
+            f"{problem.task} has {count:,} {what}; advice needs at least {FEWEST_ITEMS}, and "
+            "hundreds to detect small differences"
         )
 
 
@@ -343,7 +343,7 @@ def check_labels(problem: Problem) -> None:
     # Labels that are all the same have no score at all, which is said where scores are taken.
     if 0 < min(yeses, noes) < FEWEST_OF_EACH:
         raise DataError(
-            f"{problem.task} has {yeses:,} yes and {noes:,} no; advice takes at least "
+            f"{problem.task} has {yeses:,} yes and {noes:,} no; advice needs at least "
             f"{FEWEST_OF_EACH} of each"
         )
 
@@ -392,14 +392,14 @@ MEASURES = ("mean_cosine", "i1_scaled", "effective_rank", "hubness")
 CORRECTIONS = ("none", "center", "all-but-the-top", "whiten")
 
 CAN = (
-    "Without labels this is what can be known: how evenly the space is filled, what the likely "
-    "cause is, and what each correction would make of it."
+    "Without labels, only this can be known: how evenly the space is filled, the likely cause, "
+    "and what each correction would change."
 )
 CANNOT = (
-    "It cannot be known whether any of it helps: more isotropic is not better by itself, and "
-    "whitening, which looks best in these columns, often lowers scores. A few hundred pairs of "
-    "your own with a score or yes/no (--pairs), judged queries (--retrieval) or a benchmark like "
-    "your task (--task) settle it."
+    "It cannot be known whether a correction helps: a more isotropic space is not better by "
+    "itself, and whitening, which looks best in these columns, often lowers scores. To find out, "
+    "use a few hundred pairs of your own with a score or yes/no (--pairs), judged queries "
+    "(--retrieval) or a benchmark like your task (--task)."
 )
 
 

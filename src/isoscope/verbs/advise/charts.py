@@ -105,7 +105,7 @@ def gains(points: Marks, worth: float | None) -> Spec:
 
     lines = [rule_at(0.0, title, AS_IT_IS, "rule")]
     if worth:
-        lines.append(rule_at(worth, title, f"from {worth:g} on a gain is worth a change", DASHED))
+        lines.append(rule_at(worth, title, f"from {worth:g} on, a gain is worthwhile", DASHED))
     interval = layer(
         {"type": "rule", "strokeWidth": 1.5}, y=down, x=number("low", title),
         x2={"field": "high"}, color=style["color"], tooltip=hover,

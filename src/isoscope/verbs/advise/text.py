@@ -163,9 +163,9 @@ def caveats(
         and whitening.gain < 0
     ):
         lines.append(
-            f"Whitening loses: {gain_of(whitening, limit)}. It often hurts encoders that were "
-            "trained with a contrastive loss: it gives directions of little variance, which are "
-            "often noise, as much weight as the others."
+            f"Whitening lowers the score: {gain_of(whitening, limit)}. It often hurts encoders "
+            "that were trained with a contrastive loss: it gives directions of little variance, "
+            "which are often noise, as much weight as the others."
         )
     if isinstance(problem, ClassProblem):
         return lines
@@ -174,7 +174,8 @@ def caveats(
     if after:
         ((name, found),) = after
         lines.append(
-            f"After {name}: {in_words(found)}. If you cut at a fixed cosine, choose the cut anew."
+            f"After {name}: {in_words(found)}. If you use a fixed cosine threshold, choose it "
+            "again."
         )
     elif decision.recommended is None and (said := offset_sentence(decision, before[1])):
         lines.append(said)

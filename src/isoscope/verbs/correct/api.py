@@ -197,7 +197,7 @@ def refresh_correction(
     progress: Progress | None = None,
     **run: Unpack[RunOptions],
 ) -> FittedCorrection:
-    """Take new vectors into a correction, as if it had been fitted on old and new ones together.
+    """Update a correction with new vectors, as if it had been fitted on old and new ones together.
 
     Only the new ones are read: the file keeps the sums over the old ones. Leave out of the source
     what the correction was fitted on, as it would count twice.
@@ -343,7 +343,9 @@ def journal_of(out: str, *, resume: bool) -> Path | None:
     location = Location(out)
     if location.is_remote:
         if resume:
-            raise UsageError(f"--resume needs an --out on this machine; nothing is kept of {out}")
+            raise UsageError(
+                f"--resume needs an --out on this machine; no journal is kept for {out}"
+            )
         return None
     path = location.path
     if path.name in ("", ".."):
@@ -372,13 +374,11 @@ def check_workers(
     name, able = correction.name, names_from_sums()
     if ray_address(engine) is not None:
         raise UsageError(
-            f"Ray fits {able}; {name} is fitted by this process alone: leave --engine out"
+            f"Ray fits {able}; {name} can only be fitted in this process: leave --engine out"
         )
     if workers is not None:
         raise UsageError(
             f"--workers is for {able}; {name} is fitted on all cores of this machine: leave it out"
         )
     if resume:
-        raise UsageError(
-            f"a fit of {able} can go on; {name} keeps nothing on its way: leave --resume out"
-        )
+        raise UsageError(f"only fits of {able} can be resumed, not of {name}: leave --resume out")

@@ -213,7 +213,7 @@ def check_there(before: Sequence[WrittenFiles], kept: Journal) -> None:
     for one in (one for state in before for one in state.files):
         if not Location(one.out).exists():
             raise DataError(
-                f"{one.out} was written by the run that is to go on, and is gone; delete "
+                f"{one.out} was written by the interrupted run, and is missing; delete "
                 f"{kept.folder} to start over"
             )
 
@@ -257,7 +257,7 @@ def apply_to_files(
         A file of the same family, or a folder; a pattern needs a folder. For a table: a new
         column of it, a new table, or ``.npy``.
     column : str, optional
-        Which array of a file that holds several.
+        Array, column or field, if the file has several.
     keep_norms : bool
         Leave the norms as the correction makes them, also where the vectors that it was fitted on
         had norm 1.

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # Files that are listed; of more their number is told.
 MOST_FILES = 12
 ON_APPLYING = (
-    "the vectors have norm 1, so correct apply brings the corrected ones to norm 1; --keep-norms "
-    "leaves their norms as they are"
+    "the vectors have norm 1, so correct apply scales the corrected ones to norm 1; --keep-norms "
+    "turns this off"
 )
 
 

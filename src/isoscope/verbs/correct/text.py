@@ -27,13 +27,13 @@ TITLES = {
 
 # Said once, whatever the number of files.
 NORMALIZED = (
-    "the correction was fitted on vectors with norm 1, so the corrected ones are brought to norm "
-    "1; --keep-norms leaves their norms as they are"
+    "the correction was fitted on vectors with norm 1, so the corrected ones are scaled to norm "
+    "1; --keep-norms turns this off"
 )
 # Said when new vectors end what held for the old ones.
 NO_LONGER_NORMALIZED = (
     "the old vectors had norm 1 and not all of the new ones have, so correct apply no longer "
-    "brings corrected vectors to norm 1"
+    "scales corrected vectors to norm 1"
 )
 
 
@@ -55,7 +55,7 @@ def left_out_lines(facts: dict[str, Any]) -> list[str]:
 
 def apply_line(one: Written) -> str:
     """Say what became of one file."""
-    note = ", noted in its metadata" if one.marked else ""
+    note = ", recorded in its metadata" if one.marked else ""
     if one.without:
         note += f"; {counted(one.without, 'row')} without a vector (null), left as null"
     if one.zero_vectors:

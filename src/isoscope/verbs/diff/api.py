@@ -80,7 +80,7 @@ def diff(
     sentences : SentenceProtocol, optional
         Pooling, cache and so on of the texts.
     column, column_b : str, optional
-        Which array of a file that holds several; that of B is that of A unless given.
+        Array, column or field, if the file has several; that of B is that of A unless given.
     same_rows : bool, optional
         Whether row i of A and row i of B are of one thing. By default the same ids say so; where
         there are none and both have as many rows, the vectors of a sample decide.
@@ -202,9 +202,9 @@ def diff(
 def check_call(k: int, threshold: float | None, sample: int) -> None:
     """Refuse what cannot be compared."""
     if k < 1:
-        raise UsageError(f"k is the number of neighbours, 1 or more, not {k}")
+        raise UsageError(f"k, the number of neighbours, must be at least 1, got {k}")
     if threshold is not None and not -1 <= threshold <= 1:
-        raise UsageError(f"a threshold is a cosine, from −1 to 1, not {threshold:g}")
+        raise UsageError(f"a threshold must be a cosine, from −1 to 1, got {threshold:g}")
     if sample < support.SAMPLE // 80:
         raise UsageError(f"sample must be at least {support.SAMPLE // 80} rows, got {sample}")
 

@@ -237,7 +237,7 @@ def holm_or_none(values: list[float | None]) -> list[float | None]:
 def is_significant(change: Difference, p_holm: float | None) -> bool:
     """Whether a difference is significant.
 
-    Without an interval no row tells the two apart from anything: all or none of the pairs score
+    Without an interval no row differs between the two from anything: all or none of the pairs score
     above a threshold, and a difference of such shares is none of chance.
     """
     p = change.p_value if p_holm is None else p_holm

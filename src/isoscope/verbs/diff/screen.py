@@ -120,7 +120,7 @@ def about_change(rows: Sequence[Row], space: str) -> str:
     after = "" if space == UNCORRECTED else f" after A's {space}"
     return (
         f"{in_percent(b.value)} of B's random pairs have a cosine above "
-        f"{a.extra[THRESHOLD]:.3f}{after}, where {in_percent(a.value)} of A's do."
+        f"{a.extra[THRESHOLD]:.3f}{after}, compared with {in_percent(a.value)} of A's."
     )
 
 

@@ -223,7 +223,7 @@ def about_same_rows(same: SameRows) -> list[Sentence]:
             Sentence(
                 ALIKE,
                 "That is hardly more than chance: are these the same rows? --other-rows compares "
-                "them as clouds of others.",
+                "them as clouds with different rows.",
             )
         )
     return found
@@ -260,7 +260,7 @@ def about_differences(
         for small, some in differ.items()
         if some
     ]
-    none = "No significant difference of means, covariances or norms."
+    none = "No significant difference between the means, the covariances or the norms."
     return said or [Sentence(DIFFER, none)]
 
 
@@ -332,8 +332,8 @@ def about_threshold(name: str, cut: ThresholdReuse) -> str:
     where = "without a correction" if plain else f"after A's {name}"
     a, b = (rounded_share(share.value or 0.0) for share in (cut.share_a, cut.share_b))
     figures = (
-        f"{b} of B's random pairs score above {cut.threshold:.3f} {where}, where {a} of A's do"
-        f"{points(cut.change)}"
+        f"{b} of B's random pairs score above {cut.threshold:.3f} {where}, compared with {a} of "
+        f"A's{points(cut.change)}"
     )
     if cut.keep is None:
         return f"No statement on the threshold ({cut.no_statement}): {figures}."

@@ -100,7 +100,7 @@ def evaluate(
     data : str or Path, optional
         Folder with the benchmarks; by default the environment variable ``ISOSCOPE_DATA``.
     column : str, optional
-        Which array of a file that holds several.
+        Array, column or field, if the file has several.
     words : str, optional
         Label that holds the words, such as a Parquet column; by default ``word``, or the only one.
     vocabulary : str or Path, optional
@@ -281,7 +281,7 @@ def ground_rows(
             # Measures describe one space; scores come from as many as there are folds.
             outputs[one.name], vectors = found.outputs, fitting.space(one)
         spaces.append(Space("", one.name, vectors, took))
-    words = [ground.protocol, f"{level:.0%} intervals"]
+    words = [ground.protocol, f"{100 * level:.0f} % intervals"]
     if wanted:
         how = fit_words(ground, rows_to_fit, len(folds), transductive=protocol.transductive)
         words.insert(1, how)

@@ -188,7 +188,7 @@ class LayerScoring:
         sampled = ", ".join(one.name for one in self.corrections if sees_a_sample(one))
         if self.corrected(job) == "token" and sampled:
             words.append(f"{sampled} on at most {MOST_TOKENS:,} of them, drawn at random")
-        return "; ".join([*words, f"{self.level:.0%} intervals"])
+        return "; ".join([*words, f"{100 * self.level:.0f} % intervals"])
 
 
 def space_outputs(

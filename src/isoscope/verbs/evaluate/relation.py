@@ -461,7 +461,7 @@ def relation_rows(task: ScoredSpaces, question: Question, level: float) -> list[
     else:
         unit, how = "layer", "runs of neighbouring layers, which says nothing about other models"
         clusters = [*runs_of_layers([key[:2] for key in chosen])]
-    protocol = f"{question.describe(chosen)}; {level:.0%} intervals from leaving out {how}"
+    protocol = f"{question.describe(chosen)}; {100 * level:.0f} % intervals from leaving out {how}"
     scores = task.score_values()[taking_part]
     rows = []
     for measure in task.isotropy:

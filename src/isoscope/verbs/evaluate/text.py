@@ -77,7 +77,7 @@ SCORE, ISOTROPY, DIRECTION = "score", "isotropy", "direction"
 LEGEND = "above 0: the more isotropic a space, the better its score; below 0: the worse"
 TURNED = "lower is more isotropic, so that the sign of its correlations is turned"
 NEITHER = "neither high nor low is more isotropic: above 0 means that higher values score better"
-ALONE = "every interval stands by itself: of twenty, one leaves out 0 by chance"
+ALONE = "intervals are not adjusted for their number: about one in twenty excludes 0 by chance"
 
 
 def is_relation(result: Result) -> bool:
@@ -141,7 +141,7 @@ def row_notes(rows: list[Row]) -> list[str]:
 BETTER = "more isotropic spaces score better"
 WORSE = "more isotropic spaces score worse"
 NO_RELATION = "no significant relation"
-NO_INTERVAL = "without an interval nothing can be said of chance"
+NO_INTERVAL = "without an interval, chance cannot be excluded"
 
 
 def verdict(question: str, rows: Sequence[Row]) -> dict[str, Any]:

@@ -175,7 +175,7 @@ class WordForm:
         return self.prefix + (word.lower() if self.lowercase else word)
 
     def __str__(self) -> str:
-        form = "words lower-cased" if self.lowercase else "words as they stand"
+        form = "words lower-cased" if self.lowercase else "words as written"
         return f"{form}, {self.prefix!r} before each" if self.prefix else form
 
 
@@ -304,10 +304,12 @@ def score_words(
         spaces = {
             one.name: one.apply(words.vectors) for one in fitted(corrections, cloud, progress)
         }
-        repeated = f"; {words.repeated:,} repeated rows: the first counts" if words.repeated else ""
+        repeated = (
+            f"; {words.repeated:,} repeated rows: the first is used" if words.repeated else ""
+        )
         protocol = (
             f"{words.width:,} dimensions; {form}; {FITTED_ON} all {words.rows:,} rows; "
-            f"{level:.0%} intervals{repeated}"
+            f"{100 * level:.0f} % intervals{repeated}"
         )
         where = (name, "") if len(found) == 1 else ("", name)
         for task, many in tasks.items():

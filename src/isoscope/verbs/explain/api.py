@@ -177,7 +177,7 @@ def explain(
     if groups is not None and not Path(groups).is_file():
         raise UsageError(f"there is no file of groups {groups}")
     if tokens < 1:
-        raise UsageError(f"look at one token at least, not {tokens}")
+        raise UsageError(f"tokens must be at least 1, got {tokens}")
     texts = None if text is None else open_texts(text, column=column)
     rows: list[Row] = []
     tables: list[Table] = []
@@ -260,7 +260,9 @@ def subject_of(
             )
         return open_model(str(model), revision=revision, **computing), None
     if revision is not None:
-        raise UsageError("--revision is one state of a model, --revisions are many; name one")
+        raise UsageError(
+            "--revision names one state of a model and --revisions several; give only one of them"
+        )
     training = find_training(str(model), revisions, every)
     cache = stack.enter_context(CheckpointCache())
     return cache.open(training.checkpoints[-1], **computing), training

@@ -455,7 +455,7 @@ def without_position(
     kinds = np.unique(tokens.kinds[inside], return_inverse=True)[1]
     counts = np.bincount(kinds)
     if np.mean(counts[kinds] > 1) < LEAST_REPEATED:
-        return "too few tokens occur more than once to tell positions from them"
+        return "too few tokens occur more than once to separate positions from them"
     own, rows = bands[inside], units[inside]
     means = group_sums(kinds, len(counts)) @ rows / counts[:, None]
 

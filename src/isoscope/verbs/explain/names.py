@@ -22,7 +22,7 @@ RANK = "contribution_rank"
 # Share of vectors in which a dimension must be an extreme to be ranked, as in study L-LN.
 OFTEN = 0.1
 
-NO_OUTLIER = f"no dimension is the minimum or the maximum in {OFTEN:.0%} of the vectors"
+NO_OUTLIER = f"no dimension is the minimum or the maximum in {100 * OFTEN:.0f} % of the vectors"
 
 
 # The bins of which the paper prints the mean, in a vocabulary of about 30,000.

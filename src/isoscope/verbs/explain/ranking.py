@@ -50,8 +50,8 @@ PLURAL = (NORMS, OUTLIERS)
 
 # How sentences say that a cause is taken out.
 WITHOUT = {
-    FREQUENCY: "removing what goes with it",
-    POSITION: "removing what goes with it",
+    FREQUENCY: "removing the part related to it",
+    POSITION: "removing the part related to it",
     NORMS: "undoing them",
     OUTLIERS: "removing them",
 }
@@ -226,7 +226,7 @@ def sentence_of(layer: str, found: Comparison) -> str:
 def nothing(where: str, found: Comparison) -> str:
     """Say that no cause contributes."""
     names = [CALLED[one.cause] for one in found.measured]
-    least = f"as much as {LEAST:.0%}".replace("%", " %")
+    least = f"as much as {100 * LEAST:.0f} %"
     if len(names) == 1:
         return f"{capital(names[0])} cannot be shown to make {least} of the unevenness of {where}."
     return (

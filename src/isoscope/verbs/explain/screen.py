@@ -42,7 +42,7 @@ FAR_MORE = 0.05
 
 AMONG_OTHERS = (
     "Only outliers is measured by what it adds to the mean cosine; the other topics say what "
-    "vectors go with, not how much of the unevenness that makes"
+    "vectors are related to, not how much of the unevenness it causes"
 )
 
 

@@ -172,7 +172,7 @@ def whole_number(query: Mapping[str, str], name: str, default: int, least: int, 
     """Return a parameter that is a whole number within bounds."""
     text = query.get(name, str(default))
     if not (text.isascii() and text.isdecimal() and len(text) < 16 and least <= int(text) <= most):
-        raise UsageError(f"{name} is a whole number from {least} to {most}, not {cut(text)!r}")
+        raise UsageError(f"{name} must be a whole number from {least} to {most}, got {cut(text)!r}")
     return int(text)
 
 

@@ -43,7 +43,7 @@ def explore(
     text : str, Path, list of str or TextSource, optional
         Texts that the model reads.
     column : str, optional
-        Which array of a file that holds several; with ``text``, which column of it.
+        Array, column or field, if the file has several; with ``text``, which column of it.
     words : str, optional
         Which label holds the words; by default ``word``, or the only one.
     layers : str, optional
@@ -53,7 +53,7 @@ def explore(
     drop_invalid : bool
         Exclude rows with NaN or infinity.
     sample : int
-        Points to draw, at random; neighbours are those of all rows.
+        Number of random points to draw; neighbours are those of all rows.
     seed : int
         Of all that is drawn at random.
     port : int

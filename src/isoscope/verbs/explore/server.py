@@ -182,7 +182,7 @@ def listen(port: int = 0) -> socket.socket:
     except OSError as error:
         taken.close()
         raise UsageError(
-            f"port {port} cannot be had ({error.strerror}); leave --port out for a free one"
+            f"port {port} cannot be used ({error.strerror}); leave --port out to use a free one"
         ) from error
     return taken
 

@@ -157,7 +157,7 @@ def read_vectors(
         What ``open_cloud`` takes; parts, as of ``layer_{layer}.npy``, are layers and must have the
         same rows.
     column : str, optional
-        Which array of a file that holds several.
+        Array, column or field, if the file has several.
     words : str, optional
         Label that holds the words; by default ``word``, or the only one, or the rows' numbers.
     drop_invalid : bool

@@ -100,7 +100,7 @@ def measure(
         ``all-but-the-top`` and ``whiten``, which two reads measure together; others are fitted
         first and take two more reads each.
     column : str, optional
-        Which array of a file that holds several.
+        Array, column or field, if the file has several.
     precision : {"data", "double"}
         ``data`` projects in the precision of the vectors (half precision in single); means and
         covariances are summed in double either way. ``double`` does everything in double.

@@ -99,7 +99,7 @@ def measure_queries(
         spreads of the documents, ‖μ_q − μ_d‖ / √(E‖d − μ_d‖²), less what sampling adds.
     """
     if sample < 2:
-        raise UsageError(f"a sample has at least two rows, not {sample}")
+        raise UsageError(f"a sample must have at least two rows, got {sample}")
     asked = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
     held, asking = (open_source(one, column=column) for one in (documents, queries))
     for one in asked:
@@ -212,7 +212,8 @@ def sentences(rows: Sequence[Row]) -> list[str]:
         ]
     if apart.high < NEAR:
         return [
-            f"Queries and documents share a centre: theirs lie {found} apart, less than {NEAR:g}."
+            f"Queries and documents share a centre: their means are {found} apart, less than "
+            f"{NEAR:g}."
         ]
     lines = [f"Queries have a centre of their own, {found} from theirs."]
     own = next((name for name, _ in by_name if name.endswith(OWN)), None)
@@ -223,8 +224,8 @@ def sentences(rows: Sequence[Row]) -> list[str]:
     if one.low is not None and one.low - two.value >= NOTICEABLE:
         lines.append(
             f"With one centre for both, {shared} leaves queries a mean cosine of {one.value:.3f} "
-            "with each other: all look to one side, where the same documents lie. With two it is "
-            f"{round(two.value, 3) + 0.0:.3f}."
+            "with each other: all point in one direction, where the same documents lie. With two "
+            f"centres it is {round(two.value, 3) + 0.0:.3f}."
         )
     return lines
 

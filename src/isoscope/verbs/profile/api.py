@@ -49,7 +49,9 @@ def find_subjects(
 ) -> list[Subject]:
     """Open models; find checkpoints where revisions are asked for or a folder has nothing else."""
     if revision is not None and revisions is not None:
-        raise UsageError("--revision is one state of a model, --revisions are many; name one")
+        raise UsageError(
+            "--revision names one state of a model and --revisions several; give only one of them"
+        )
     found: list[Subject] = []
     for name in named:
         if isinstance(name, Model):
@@ -134,7 +136,7 @@ def profile(
         Pattern of the branches, tags or subfolders that are checkpoints of a training, such as
         ``step*``: each is profiled, in the order of training.
     every : int or "log", optional
-        Take one in so many checkpoints, or those nearest to doubled steps.
+        Take one in so many checkpoints, or those nearest to steps 1, 2, 4, 8, ….
     keep, cache : int and path, optional
         How many checkpoints of the hub are on disk at a time, and where; see `CheckpointCache`.
     engine : str
@@ -285,9 +287,12 @@ def with_text(model: Model, run: TextRun, options: ProfileOptions) -> Result:
         cut = f"tokens of {met.truncation.texts:,} texts beyond the limit"
         left_out[cut] = met.truncation.tokens
     if met.tokens > met.counted:
-        left_out["tokens that do not count"] = met.tokens - met.counted
+        left_out["special or skipped tokens"] = met.tokens - met.counted
     if options.max_norm_multiple is not None:
-        above = f"tokens above {options.max_norm_multiple:g} median lengths, at most a layer"
+        above = (
+            f"tokens above {options.max_norm_multiple:g} times the median norm, in the layer "
+            "that has most of them"
+        )
         left_out[above] = max(layer.massive for layer in layers)
     if run.survey.blank:
         left_out["blank texts"] = run.survey.blank

@@ -323,8 +323,7 @@ def median_norms(group: LayerClouds) -> dict[str, float]:
             found[name].append(some)
     if not all(found.values()):
         raise DataError(
-            f"{group.texts.name}: no token is left to measure ({group.rule}); "
-            "texts may be too short"
+            f"{group.texts.name}: all tokens were excluded ({group.rule}); texts may be too short"
         )
     return {name: float(np.median(np.concatenate(found[name]))) for name in group.names}
 

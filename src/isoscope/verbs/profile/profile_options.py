@@ -78,18 +78,18 @@ class ProfileOptions:
 
     def __post_init__(self) -> None:
         if self.subwords not in ("first", "mean", "last"):
-            raise UsageError(f"subwords is first, mean or last, not {self.subwords!r}")
+            raise UsageError(f"subwords must be first, mean or last, got {self.subwords!r}")
         if self.max_norm_multiple is not None and self.max_norm_multiple <= 1:
-            raise UsageError(f"max-norm-multiple is above 1, not {self.max_norm_multiple}")
+            raise UsageError(f"max-norm-multiple must be above 1, got {self.max_norm_multiple}")
         for name in ("seed", "spool_limit", "group_limit"):
             if getattr(self, name) < 0:
                 raise UsageError(f"{name.replace('_', '-')} must be at least 0")
         if self.sample_texts is not None and self.sample_texts < 1:
-            raise UsageError(f"at least one text must be read, not {self.sample_texts}")
+            raise UsageError(f"at least one text must be read, got {self.sample_texts}")
         if self.budget is not None and self.budget < 1:
-            raise UsageError(f"a batch holds at least one token, not {self.budget}")
+            raise UsageError(f"a batch must hold at least one token, got {self.budget}")
         if self.longest is not None and self.longest < 1:
-            raise UsageError(f"at least one token of a text must be read, not {self.longest}")
+            raise UsageError(f"at least one token of a text must be read, got {self.longest}")
         self.chosen  # noqa: B018  names are looked up before a model is loaded
         self.request(None)
 
@@ -126,16 +126,16 @@ class ProfileOptions:
         for correction in corrections:
             if not is_view(correction.text):
                 raise UsageError(
-                    f"profile measures what two reads give without a fit (none, center, "
-                    f"all-but-the-top, whiten), not {correction.text}; in Python, "
-                    "isoscope.measure takes isoscope.models.layers.LayerClouds and any correction"
+                    "profile measures only none, center, all-but-the-top and whiten, not "
+                    f"{correction.text}; in Python, isoscope.measure takes "
+                    "isoscope.models.layers.LayerClouds and any correction"
                 )
         # The mean cosine of a layer is what the measures of context are corrected by.
         needed = ["mean_cosine", *(["outlier_dimensions"] if "persistence" in context else [])]
         items = choose_measures([*names, *needed])
         for item in items:
             if "clusters" in item.needs:
-                raise UsageError(f"profile does not measure {item.name}, which reads many times")
+                raise UsageError(f"profile does not measure {item.name}, which needs many reads")
         dealer = Dealer() if self.intervals else None
         return Request(items, corrections, False, dealer, self.seed, progress)
 

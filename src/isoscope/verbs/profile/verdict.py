@@ -79,7 +79,7 @@ def profile_verdict(model: str, layers: Sequence[str], found: Result) -> dict[st
     return {
         "subject": model,
         "part": "",
-        **as_verdict(sentences, "Nothing was measured that a sentence could sum up."),
+        **as_verdict(sentences, "Nothing was measured that a sentence could summarise."),
         # What follows is for whoever uses the vectors that come out.
         **{name: last[name] for name in ("implies", "does_not_imply") if name in last},
     }
@@ -117,9 +117,8 @@ def outlier_sentences(found: Result) -> list[Sentence]:
         for row in often[:MOST_OUTLIERS]
     ]
     if said:
-        which = "Dimension" if len(said) == 1 else "Dimensions"
         listed = ", ".join(said)
-        return [Sentence(OUTLIERS, f"Outlier dimensions: {listed}.", f"{which} {listed}.")]
+        return [Sentence(OUTLIERS, f"Outlier dimensions: {listed}.", f"Dimension {listed}.")]
     return [Sentence(OUTLIERS, "No dimension is an outlier in half of the layers.")]
 
 
@@ -129,7 +128,7 @@ def extreme_share(row: Mapping[str, Any]) -> str:
     share = row[f"share_{side}"]
     if share < OUTLIER_SHARE and abs(row["largest_deviations"]) > FAR:
         return f"its mean is up to {abs(row['largest_deviations']):.1f} deviations from the others"
-    return f"the {side} in {share:.0%} of all vectors"
+    return f"the {side} in {100 * share:.0f} % of all vectors"
 
 
 def other_outliers(layer: str, verdict: Mapping[str, Any], found: Result) -> list[str]:
@@ -173,7 +172,7 @@ def massive_sentences(layers: Sequence[str], known: Known, found: Result) -> lis
     )
     them = massive_count(*shares[worst]) if worst in shares else "them"
     return [
-        f"In {len(decided)} of {len(layers)} layers {'a few ' * few}massive tokens decide the "
+        f"In {len(decided)} of {len(layers)} layers {'a few ' * few}massive tokens dominate the "
         f"variance: in {in_words(worst)} the top component holds {with_them:.3f} of it with "
         f"{them} and {without:.3f} without{f'; the longest is {example}' if example else ''}."
     ]
@@ -216,8 +215,8 @@ def context_sentences(layers: Sequence[str], known: Known) -> list[str]:
         return []
     least = min(values, key=values.__getitem__)
     return [
-        f"Words are most contextual in {in_words(least)}: occurrences of a word are "
-        f"{values[least]:.2f} more alike than any two tokens."
+        f"Words are most contextual in {in_words(least)}: the mean cosine of two occurrences of a "
+        f"word is {values[least]:.2f} above that of two tokens."
     ]
 
 
@@ -285,13 +284,13 @@ def weights_verdict(model: Model, found: Result) -> dict[str, Any]:
     if model.tied:
         said.append("Embedding and unembedding are one matrix.")
     elif model.tied is None:
-        said.append("There is no unembedding: the model was saved without a head for tokens.")
+        said.append("There is no unembedding: the model was saved without a language-model head.")
     if model.not_stored:
         said.append(f"{unstored_head(model)}.")
     said.append(f"Positions: {', '.join(model.parts.positions.kinds)}.")
     final = model.parts.final_norm("decoder" if model.is_seq2seq else "")
     if final is None:
-        said.append("No norm of the whole model stands behind the last block.")
+        said.append("There is no final norm after the last block.")
     else:
         ratio = known.get((norm_name(final), "bias_over_gain", NONE))
         said.append(

@@ -62,7 +62,7 @@ MOST_STUDIES = 14
 # What a claim of each outcome is said to be, of one model.
 SAID = {
     HOLDS: "The paper's claim holds on {model}",
-    FAILS: "The paper's claim is not true of {model}",
+    FAILS: "The paper's claim does not hold on {model}",
     REVERSED: "The opposite of the paper's claim is true of {model}",
     UNDECIDED: "The data do not decide the paper's claim about {model}",
     NOT_RUN: "The paper's claim could not be judged on {model}",
@@ -134,7 +134,7 @@ def sentence_about(model: str, verdicts: Sequence[Verdict]) -> str:
 # What is said where all claims about a model have one outcome.
 PLURAL = {
     HOLDS: "{Every} claims about {model} hold.",
-    FAILS: "{Every} claims are not true of {model}.",
+    FAILS: "{Every} claims do not hold on {model}.",
     REVERSED: "The opposite of {every} claims is true of {model}.",
     UNDECIDED: "The data decide none of the claims about {model}.",
     NOT_RUN: "{Every} claims could not be judged on {model}.",
@@ -399,7 +399,7 @@ def study_screen(study: Study) -> Screen:
         facts.append(Fact("Took  ", cost_words(costs)))
     printed = len(study.printed())
     if printed:
-        facts.append(Fact("Prints", f"{counted_noun(printed, 'number')}: --details"))
+        facts.append(Fact("Paper ", f"prints {counted_noun(printed, 'number')}: --details"))
     facts.append(Fact("Next  ", command_for(study), command=True))
     return Screen(
         f"{study.id} · {study.document} · {study.title}",

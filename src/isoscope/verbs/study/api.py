@@ -143,7 +143,7 @@ def run_study(
     text_column : str, optional
         Which column of a table holds the texts.
     sample : int, optional
-        Read so many of the texts, drawn at random; of a study of sentence pairs so many pairs of
+        Read a random sample of this many texts; of a study of sentence pairs, so many pairs of
         every set, and of a study of verbs so many occurrences, of whole verbs.
     revisions, every, keep, cache : optional
         Which checkpoints are looked at, and where they are kept, as for
@@ -223,8 +223,8 @@ def run_study(
     result = with_printed(found_by(chosen, request), chosen)
     if request.shares_work and not request.shared:
         warnings.warn(
-            f"{chosen.id} has nothing that workers share: it ran in this process; several studies "
-            "are shared out",
+            f"{chosen.id} has no work that workers could share: it ran in this process; only "
+            "several studies are distributed",
             stacklevel=2,
         )
     # Other fields, such as the kind of a result, are about the call that the recipe made.
@@ -353,7 +353,9 @@ def sources_of(
     subjects = tuple(as_subject(source) for source in sources)
     names = [subject.name.casefold() for subject in subjects]
     if len(set(names)) != len(names):
-        raise UsageError("two sources have the same name; name them apart with NAME=SOURCE")
+        raise UsageError(
+            "two sources have the same name; give them different names with NAME=SOURCE"
+        )
     if study.sources and not subjects and not finished:
         raise UsageError(f"{study.id} needs {study.needs}; name at least one source")
     if subjects and not (study.sources or study.may_have_sources):

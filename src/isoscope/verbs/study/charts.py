@@ -190,7 +190,7 @@ def claim_figures(result: Result) -> list[Figure]:
     return [
         Figure.of(
             ("claims", study),
-            f"What became of the claims{f' of {study}' if study else ''}",
+            f"Outcomes of the claims{f' of {study}' if study else ''}",
             f"{counted(len(marks), 'claim')} of a paper by outcome: {many}. {listed}.{left}",
             strip(drawn),
             marks,

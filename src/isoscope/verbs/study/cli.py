@@ -241,7 +241,7 @@ def run_into(folder: Any, ids: list[str], given: RunOptions, several: Any) -> No
     except UsageError as error:  # some did not run; what the others found is shown all the same
         failed = error
     except KeyboardInterrupt:
-        said = f"{folder.path} keeps what is finished; the same command goes on"
+        said = f"{folder.path} keeps the finished studies; run the same command again to continue"
         error_console().print(said, soft_wrap=True)
         raise
     runs = [run for run in folder.sound_runs() if run.study.id in ids and run.result.rows]

@@ -166,7 +166,7 @@ def run_several(
         yield Line(f"did not run: {listed}", "yellow")
     if ran and not brief:
         where = folder.path
-        yield Line(f"results: {where}; isoscope study compare {where} lays them side by side")
+        yield Line(f"results: {where}; isoscope study compare {where} compares them")
     if missing:
         listed = ", ".join(missing)
         raise UsageError(f"{len(missing)} of {len(studies)} studies did not run: {listed}")
@@ -250,7 +250,7 @@ def run_apart(
         with open_pool(workers=1, retries=0) as pool:
             (outcome,) = run_spread([piece], wanted, folder, pool, **options)
     except DataError:
-        why = "its process died, killed by somebody or for want of memory"
+        why = "its process was killed or ran out of memory"
         folder.keep_failure(piece.study, piece.taken.subjects, why, options)
         return Outcome(piece.study, None, failure=why, name=piece.name)
     return outcome
@@ -329,7 +329,7 @@ class Telling:
         if outcome.failure or outcome.run is None:
             return Line(f"{before}did not run: {outcome.failure}", "red")
         counts = Counter(one.outcome for one in self._verdicts(outcome, pieces, found))
-        words = [counted(counts) or "shows figures, claims nothing"]
+        words = [counted(counts) or "shows figures and makes no claim"]
         words += ["finished before"] if outcome.known else []
         words += [REPLACES] if outcome.replaced else []
         words += [left] if left else []

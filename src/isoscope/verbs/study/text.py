@@ -304,7 +304,7 @@ def outcomes_of(*runs: StudyRun) -> Counter[str]:
 def last_verdict(run: StudyRun) -> str:
     """Return what became of all claims of a study, in a few words."""
     counts = outcomes_of(run)
-    return counted(counts) or "shows figures, claims nothing"
+    return counted(counts) or "shows figures and makes no claim"
 
 
 # What stands behind a number of claims.

@@ -168,7 +168,7 @@ def threshold(
     second : str, Path or array, optional
         The second file of vectors, where the pairs are scores alone.
     column, ids : str, optional
-        Which array of a file that holds several; which label names its rows.
+        Array, column or field, if the file has several; which label names its rows.
     drop_invalid : bool
         Exclude rows with NaN or infinity.
     level : float
@@ -438,14 +438,14 @@ def check_background(sample: int, store_size: int | None, at: Sequence[float]) -
     """Refuse random pairs that cannot be meant, before anything is read."""
     if not 2 <= sample <= MOST_ROWS:
         raise UsageError(
-            f"a sample has two rows to {MOST_ROWS:,}, as all pairs of it are held in memory, not "
+            f"a sample must have 2 to {MOST_ROWS:,}, as all pairs of it are held in memory, not "
             f"{sample:,}"
         )
     if store_size is not None and store_size < 2:
-        raise UsageError(f"a store has at least two vectors, not {store_size}")
+        raise UsageError(f"a store must have at least two vectors, got {store_size}")
     for score in at:
         if not -1 <= score <= 1:
-            raise UsageError(f"a cosine lies between -1 and 1, not {score:g}")
+            raise UsageError(f"a cosine must lie between -1 and 1, got {score:g}")
 
 
 def check_labels(

@@ -209,7 +209,7 @@ def search_precision(recall: Estimate, above: Estimate, rate: BaseRate) -> Estim
     if above.value * above.n < FEWEST_PAIRS:
         why = (
             f"fewer than {FEWEST_PAIRS} of {above.n:,} random pairs lie above the threshold; a "
-            "larger sample would tell"
+            "larger sample is needed"
         )
         return Estimate(None, None, None, above.n, f"undefined: {why}")
 

@@ -131,7 +131,7 @@ class ShareGoal:
     def __post_init__(self) -> None:
         for what, value in ((self.what, self.share), ("confidence", self.confidence)):
             if value is not None and not 0 < value < 1:
-                raise UsageError(f"a {what} lies between 0 and 1, not {value:g}")
+                raise UsageError(f"a {what} must lie between 0 and 1, got {value:g}")
 
     @property
     def what(self) -> str:
@@ -146,7 +146,7 @@ class ShareGoal:
     @property
     def words(self) -> str:
         """What it asks for, for people."""
-        sure = "" if self.confidence is None else f", {self.confidence:.0%} sure"
+        sure = "" if self.confidence is None else f" with {100 * self.confidence:.0f} % confidence"
         return f"a {self.what} of {self.share:g}{sure}"
 
 
@@ -188,9 +188,9 @@ class Precision(ShareGoal):
         best = float(np.max(cuts.right[enough] / cuts.accepted[enough]))
         if self.confidence is not None:
             return (
-                f"no threshold is sure to have {self.words}: as several are looked at, each has "
-                f"to be {1 - (1 - self.confidence) / STARTS:.0%} sure by itself; the highest "
-                f"precision of {fewest:,} or more accepted pairs is {best:.3f}"
+                f"no threshold has {self.words}: because several are tried, each needs a "
+                f"confidence of {100 - 100 * (1 - self.confidence) / STARTS:.0f} % by itself; the "
+                f"highest precision of {fewest:,} or more accepted pairs is {best:.3f}"
             )
         return (
             f"the highest precision of {fewest:,} or more accepted pairs is {best:.3f}, not "

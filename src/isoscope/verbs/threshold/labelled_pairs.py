@@ -280,14 +280,14 @@ class LabelledPairs:
         labels = problem.human == 1
         if len(problem) < FEWEST_PAIRS:
             raise DataError(
-                f"{problem.task} has {len(problem):,} pairs; a threshold takes at least "
-                f"{FEWEST_PAIRS}, and hundreds to be worth anything"
+                f"{problem.task} has {len(problem):,} pairs; a threshold needs at least "
+                f"{FEWEST_PAIRS}, and hundreds to be useful"
             )
         if labels.all() or not labels.any():
             left_out = f" ({problem.left_out})" if problem.left_out else ""
             raise DataError(
                 f"{problem.task}: every pair is a {'yes' if labels.all() else 'no'}{left_out}; a "
-                "threshold takes both. --positive says which scores are a yes"
+                "threshold needs both. --positive says which scores are a yes"
             )
         self.ground, self.problem, self.labels = ground, problem, labels
         self.level, self.count = level, folds

@@ -98,7 +98,7 @@ class ScoreMap:
         >>> found([0.4, 0.8], outside="nan").round(2).tolist()
         [0.5, nan]
         """
-        one_of("outside", outside, get_args(Outside), ", ")
+        one_of("outside", outside, get_args(Outside))
         given = np.asarray(cosines, np.float64)
         found: Vector = np.interp(given, self.scores, self.values)
         beyond = ~self.inside(given)
@@ -108,8 +108,8 @@ class ScoreMap:
             return np.where(beyond, np.nan, found)
         low, high = self.range
         told = (
-            f"{int(beyond.sum()):,} of {given.size:,} scores lie outside of the labelled pairs "
-            f"({low:.4f} to {high:.4f})"
+            f"{int(beyond.sum()):,} of {given.size:,} scores lie outside the range of the "
+            f"labelled pairs ({low:.4f} to {high:.4f})"
         )
         if outside == "raise":
             raise DataError(f"{told}; outside='clip' gives them the value at the nearer end")

@@ -47,7 +47,7 @@ WORDS = {"rare": 0.0, "uncommon": 0.1, "common": 1.0}
 LINES = {
     "10-per-query": "10 chance matches per query",
     "1-per-query": "1 chance match per query",
-    "0.1-per-query": "1 in 10 queries",
+    "0.1-per-query": "1 chance match in 10 queries",
 }
 PERCENTILES = {
     "99%": "1 % of random pairs",

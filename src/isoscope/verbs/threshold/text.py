@@ -272,8 +272,8 @@ def relation_sentences(one: SpaceScores) -> list[Sentence]:
         often = f"A no often has a higher cosine than a yes: {numbers}. Are the labels reversed?"
         return [Sentence(WARNING, often)]
     said = (
-        f"Cosines do not tell yes from no significantly: {numbers}. Thresholds chosen on these "
-        "pairs mean little for others."
+        f"Cosines do not separate yes from no significantly: {numbers}. Thresholds chosen on "
+        "these pairs mean little for others."
     )
     return [Sentence(WARNING, said)]
 
@@ -319,8 +319,8 @@ def area_change(change: Difference, fewest: int) -> str:
     numbers = with_interval(change, "+.4f")
     if fewest < FEWEST_OF_A_KIND:
         return (
-            f"nothing is said about the change of the AUC, {numbers}: {fewest:,} pairs of the "
-            f"rarer label are fewer than {FEWEST_OF_A_KIND}"
+            f"no statement about the change of the AUC, {numbers}: {fewest:,} pairs of the rarer "
+            f"label are fewer than {FEWEST_OF_A_KIND}"
         )
     small = max(abs(low), abs(high)) <= SMALL
     if low > 0 or high < 0:

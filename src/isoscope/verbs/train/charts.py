@@ -157,7 +157,7 @@ def evenness_figure(subject: str, rows: Sequence[Row], every: Sequence[str]) -> 
                 mark = {**mark, "low": max(mark["low"], 0.0), "high": min(mark["high"], 1.0)}
             points.append(mark)
     return figure(
-        ("calibration-evenness", subject), f"How even after training: {subject}", points, every,
+        ("calibration-evenness", subject), f"Evenness after training: {subject}", points, every,
         "I1", "I1, at most 1, of matrices after training, with one deviation over runs.",
         best_words(points), scale={"domain": [0, 1]},
     )  # fmt: skip
@@ -215,14 +215,14 @@ def best_words(points: Marks) -> str:
 TELLING = {
     PERPLEXITY: "perplexity on validation",
     names.LOSS: "training loss (nats a token)",
-    "i1_scaled": "I1 at length 1",
+    "i1_scaled": "I1 at norm 1",
     "i1": "I1",
     "mean_cosine": "mean cosine of two vectors",
     "intra_sim": "mean cosine of a word's occurrences (intra_sim)",
-    "shift": "length of the mean / mean length",
+    "shift": "norm of the mean / mean norm",
     "singular_ratio": "first singular value / second",
-    "bias_avgnorm": "length of the norm's bias / √d",
-    "gain_avgnorm": "length of the norm's gain / √d",
+    "bias_avgnorm": "bias of the norm / √d",
+    "gain_avgnorm": "gain of the norm / √d",
     "average/accuracy": "mean accuracy over tasks",
     names.DRIFT: "move of the mean output row (cosine, share)",
 }

@@ -86,8 +86,8 @@ def line_of(needs: list[Need], speed: float) -> str:
     memory = max(one.memory for one in needs) / GIB
     reads = "; ".join(dict.fromkeys(one.reads for one in needs))
     return (
-        f"{counted(runs, 'run')}, {counted(steps, 'step')} in all: roughly {between(low, high)} on "
-        f"this machine, and about {memory:.1f} GiB of memory. Each learns from {reads}."
+        f"{counted(runs, 'run')}, {counted(steps, 'step')} in all: roughly {between(low, high)} "
+        f"on this machine, and about {memory:.1f} GiB of memory. Each is trained on {reads}."
     )
 
 

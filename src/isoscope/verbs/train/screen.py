@@ -176,7 +176,7 @@ def evenness_table(rows: Sequence[Row], tasks: Sequence[str]) -> Numbers | None:
     return Numbers(header, body[:MOST_LINES])
 
 
-EVENNESS = {"i1": "I1", "i1_scaled": "I1 at length 1", "mean_norm": "mean length"}
+EVENNESS = {"i1": "I1", "i1_scaled": "I1 at norm 1", "mean_norm": "mean length"}
 
 
 def number(value: float | None, digits: str) -> str:
@@ -194,7 +194,7 @@ def fine_tuning_facts(
     if reaches:
         facts.append(
             Fact("Note", f"With {counted(runs, 'run')} of each, a change of less than about "
-                 f"{median(reaches):.1f} does not show. {CHANCE}")
+                         f"{median(reaches):.1f} cannot be detected. {CHANCE}")
         )  # fmt: skip
     if len(tasks) > MOST_TASKS:
         facts.append(Fact("Note", f"{counted(len(tasks) - MOST_TASKS, 'more task')}: --details."))
@@ -203,7 +203,7 @@ def fine_tuning_facts(
     study = study_of(tasks[0] if tasks else "")
     if "--out" in options:
         command = f"isoscope study run {study} --from {quoted(options['--out'])}"
-        facts.append(Fact("Next", command, "what becomes of the paper's claims?", command=True))
+        facts.append(Fact("Next", command, "do the paper's claims hold?", command=True))
     elif result.command:
         facts.append(Fact("Next", f"{result.command} --out runs.json", "keep the runs",
                           command=True))  # fmt: skip
@@ -427,5 +427,5 @@ def ablation_facts(result: Result, runs: int) -> list[Fact]:
         grid = options.get("--grid", "tie,positions")
         study = "P-X" if "tie" in grid else "L-F3.10"
         command = f"isoscope study run {study} --from {quoted(options['--out'])}"
-        facts.append(Fact("Next", command, "what becomes of the paper's claim?", command=True))
+        facts.append(Fact("Next", command, "does the paper's claim hold?", command=True))
     return [*facts, MORE]

@@ -74,7 +74,7 @@ MATRICES = {
 STAR_NOTE = (
     "*: significantly better than none (p < 0.05, two-sided two-sample t-test with equal variances)"
 )
-LENGTHS_NOTE = "I1 and I2 change with lengths; I1 at length 1 does not where only lengths do"
+LENGTHS_NOTE = "I1 and I2 change with lengths; I1 at norm 1 does not where only lengths do"
 CHANCE_NOTE = (
     "no correction for many comparisons: of 40 without any effect, about one gets a star and one "
     "is significantly worse"
@@ -195,7 +195,7 @@ def evenness_grids(subject: str, rows: Sequence[Row]) -> list[Grid]:
             corner="task and calibration",
             columns=MEASURED,
         )
-        title = f"{subject}: how even after training: {MATRICES.get(matrix, matrix)}"
+        title = f"{subject}: evenness after training: {MATRICES.get(matrix, matrix)}"
         found.append(Grid(title, header, body, [] if found else [LENGTHS_NOTE]))
     return found
 
@@ -222,7 +222,7 @@ def time_grid(subject: str, rows: Sequence[Row]) -> Grid:
         return seconds + ("" if ratio is None else f" ({ratio:.2f} ×)")
 
     known = [row for row in times if row.value is not None]
-    title = f"{subject}: seconds an epoch (times {UNCORRECTED})"
+    title = f"{subject}: seconds per epoch (times {UNCORRECTED})"
     return Grid(title, *by_calibration(known, cell))
 
 

@@ -222,7 +222,7 @@ def journal_checks(folder: Path) -> list[Check]:
     if held:
         there = held[0].get("isoscope")
         same = there == __version__
-        about = f"begun with isoscope {there}" + ("" if same else f", and this is {__version__}")
+        about = f"started with isoscope {there}" + ("" if same else f", and this is {__version__}")
         checks.append(Check("versions", "holds" if same else "fails", about))
     return checks
 
@@ -230,4 +230,4 @@ def journal_checks(folder: Path) -> list[Check]:
 def refused(found: Verification) -> DataError:
     """Return the error of a file that does not verify."""
     wrong = next(check for check in found.checks if check.state == "fails")
-    return DataError(f"{found.path} does not verify: {wrong.name}: {wrong.about}")
+    return DataError(f"{found.path} failed verification: {wrong.name}: {wrong.about}")

@@ -17,10 +17,10 @@ def answer(found: Verification) -> str:
     wrong = [check for check in found.checks if check.state == "fails"]
     unknown = [check.name for check in found.checks if check.state == "unknown"]
     if wrong:
-        return f"It does not verify: {wrong[0].name}: {wrong[0].about}."
+        return f"Verification failed: {wrong[0].name}: {wrong[0].about}."
     if unknown:
-        return f"What can be checked of it holds; not checked: {', '.join(unknown)}."
-    return "It verifies: it is whole and unchanged."
+        return f"Everything that could be checked is correct; not checked: {', '.join(unknown)}."
+    return "Verified: it is complete and unchanged."
 
 
 def screen(found: Verification) -> Screen:

@@ -103,7 +103,7 @@ def test_what_clusters_are_made_of_is_found(
     found = answered(sample(seed, vectors))
     values = values_of(found.rows)
     assert found.found
-    assert found.sentence.startswith(f"The 27 clusters of last go with {what} (")
+    assert found.sentence.startswith(f"The 27 clusters of last are related to {what} (")
     assert " and " not in found.sentence.partition("not with")[0].partition("(")[2]
     assert f"{values[measure]:.2f}" in found.sentence
 
@@ -112,7 +112,8 @@ def test_what_clusters_are_made_of_is_found(
 def test_an_unrelated_cloud_finds_nothing(seed: int) -> None:
     found = answered(sample(seed, lambda rng, *_: noise(rng)))
     assert not found.found
-    assert found.sentence.startswith("The 27 clusters of last do not go with the kind of token (")
+    told = "The 27 clusters of last are not related to the kind of token ("
+    assert found.sentence.startswith(told)
     values = values_of(found.rows)
     for measure in (INFORMATION, POSITION, FREQUENCY):
         # The error of ε² without any relation is √(2 · 26) / 2,000 = 0.004.
@@ -232,7 +233,7 @@ def test_what_is_undefined_says_so() -> None:
     )  # fmt: skip
     found = answered(alike)
     assert not found.found
-    assert found.sentence == "The 27 clusters of last hold tokens all alike."
+    assert found.sentence == "The 27 clusters of last contain tokens that are all alike."
     empty = [row for row in found.rows if row.value is None]
     assert {row.measure for row in empty} == {
         INFORMATION, POSITION, FREQUENCY, "punctuation_in_such_clusters",

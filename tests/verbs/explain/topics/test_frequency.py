@@ -123,7 +123,8 @@ def test_a_planted_direction_is_found(tmp_path: Path, seed: int) -> None:
     assert found.found
     r = value_of(found, FIRST, IN_TEXT)
     assert r > 0.5
-    told = "component 1 of the embedding matrix (tokens in the text) goes with log frequency"
+    where = "the embedding matrix (tokens in the text)"
+    told = f"component 1 of {where} is correlated with log frequency"
     assert f"{told} (|r| = {r:.2f}, " in found.sentence
     rho = value_of(found, WITH_FREQUENCY)
     assert rho < -0.3
@@ -250,10 +251,10 @@ def test_sentences() -> None:
         Row("", "", "none", DIFFERENCE, -0.25, note="b less a"),
     ]  # fmt: skip
     assert sentence_of(rows) == (
-        "Frequency explains a part: in block 2 frequent tokens are longer than rare ones (ρ = 0.50,"
-        " 95 % interval 0.40 to 0.60, 1,000 kinds of tokens). The 1,234 unused tokens are closer to"
-        " frequent tokens than to rare ones (ρ of their cosine with frequency = 0.40, 95 % interval"
-        " 0.30 to 0.50, 200 kinds of tokens; mean cosines, b less a: -0.25)."
+        "Frequency explains part of it: in block 2 frequent tokens are longer than rare ones (ρ "
+        "= 0.50, 95 % interval 0.40 to 0.60, 1,000 kinds of tokens). The 1,234 unused tokens are "
+        "closer to frequent tokens than to rare ones (ρ of their cosine with frequency = 0.40, "
+        "95 % interval 0.30 to 0.50, 200 kinds of tokens; mean cosines, b less a: -0.25)."
     )
     undefined = Row("", "matrix", "none", WITH_FREQUENCY, None, n=1, note="undefined: one",
                     extra={UNUSED_TOKENS: 3})  # fmt: skip

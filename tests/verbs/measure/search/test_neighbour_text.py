@@ -58,19 +58,19 @@ def rows_with(changes: dict[str, tuple[float, float]], kept: float) -> list[Row]
         (
             {"binary": (0.05, 0.06), "ivf": (0.009, 0.001)},  # chance; too small
             0.9,
-            "center moves no recall by a significant 0.01 or more, though such a change is not "
+            "center changes no recall by a significant 0.01 or more, though such a change is not "
             "ruled out, and keeps 0.90 of the 10 nearest neighbours.",
         ),
         (
             {"binary": (0.002, 0.006), "ivf": (0.008, 0.001)},
             0.9,
-            "center moves no recall by 0.01 or more, and keeps 0.90 of the 10 nearest neighbours: "
-            "for this search only the neighbours change.",
+            "center changes no recall by 0.01 or more, and keeps 0.90 of the 10 nearest "
+            "neighbours: for this search only the neighbours change.",
         ),
         (
             {},
             0.999,
-            "center moves no recall by 0.01 or more, and keeps the neighbours: for this search "
+            "center changes no recall by 0.01 or more, and keeps the neighbours: for this search "
             "nothing changes.",
         ),
     ],
@@ -99,7 +99,7 @@ def test_sentences_agree_with_the_intervals_of_changes(
         if told:
             verb = "raises" if change > 0 else "lowers"
             assert verb in said[: said.index(f" {words} from")]
-    if "moves no recall by 0.01" in said:
+    if "changes no recall by 0.01" in said:
         assert all(abs(change) + reach < 0.01 for change, reach in changes.values())
 
 
@@ -122,7 +122,7 @@ def test_changes_are_said_by_holms_correction() -> None:
     place = next(k for k, row in enumerate(rows) if row.measure == "neighbours/binary/difference")
     assert remarks(rows, 10)[0].startswith("center raises the recall of binary codes")
     rows[place] = replace(rows[place], extra={"p_holm": 0.06})
-    assert remarks(rows, 10)[0].startswith("center moves no recall by a significant 0.01")
+    assert remarks(rows, 10)[0].startswith("center changes no recall by a significant 0.01")
 
 
 FULL = {("none", "float32"): (0.9, 1.0, 1.0)}

@@ -129,8 +129,8 @@ def test_centring_a_centred_cloud_changes_nothing() -> None:
     assert result.value("neighbours/kept", "center") == pytest.approx(1, abs=1e-9)
     (line, _) = result.extra["neighbours"]["remarks"]
     assert line == (
-        "center moves no recall by 0.01 or more, and keeps the neighbours: for this search nothing "
-        "changes."
+        "center changes no recall by 0.01 or more, and keeps the neighbours: for this search "
+        "nothing changes."
     )
 
 

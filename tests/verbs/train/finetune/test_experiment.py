@@ -175,7 +175,7 @@ def test_a_loss_that_is_not_finite_stops_one_run_and_keeps_its_checkpoint(
         ({"tasks": ""}, "at least one task"),
         ({"tasks": "rte,rte"}, "rte is there twice"),
         ({"calibrations": "cosregg"}, "cosregg"),
-        ({"calibrations": "cosreg:weight=-1"}, "a weight is a number from 0"),
+        ({"calibrations": "cosreg:weight=-1"}, "a weight must be at least 0"),
         ({"seeds": 0}, "seeds must be at least 1"),
         ({"learning_rate": -1.0}, "learning rate"),
         ({"tasks": "sts-b", "calibrations": "i-star"}, "i-star needs two rows"),

@@ -37,5 +37,5 @@ def test_counts_are_at_least_one(name: str) -> None:
 
 @pytest.mark.parametrize("rate", [0.0, -1e-5, float("nan")])
 def test_a_rate_is_positive(rate: float) -> None:
-    with pytest.raises(UsageError, match="learning rate is above 0"):
+    with pytest.raises(UsageError, match="learning rate must be above 0"):
         Settings(learning_rate=rate)

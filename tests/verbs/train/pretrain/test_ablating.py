@@ -306,11 +306,11 @@ def test_a_run_that_goes_on_is_the_same_run(
         ablate(toy_texts, "tie", plan, seeds=1, journal=journal, progress=Killed(2, 1))
     for message, text, grid, other, resume in (
         ("did not finish; --resume", toy_texts, "tie", plan, False),
-        ("begun with steps 2, and this run has 3", toy_texts, "tie", small_plan(steps=3), True),
-        ("begun with grid", toy_texts, "tie,positions", plan, True),
-        ("begun with text", toy_texts[:-1], "tie", plan, True),
-        ("begun with objective", toy_texts, "tie", small_plan("mlm", steps=2), True),
-        ("begun with width", toy_texts, "tie", small_plan(steps=2, changed={"width": 8}), True),
+        ("started with steps 2, and this run has 3", toy_texts, "tie", small_plan(steps=3), True),
+        ("started with grid", toy_texts, "tie,positions", plan, True),
+        ("started with text", toy_texts[:-1], "tie", plan, True),
+        ("started with objective", toy_texts, "tie", small_plan("mlm", steps=2), True),
+        ("started with width", toy_texts, "tie", small_plan(steps=2, changed={"width": 8}), True),
     ):
         with pytest.raises(UsageError, match=message) as refused:
             ablate(text, grid, other, seeds=1, journal=journal, resume=resume)
@@ -343,7 +343,7 @@ def test_all_checkpoints_can_be_kept(
         toy_texts, "tie,positions", plan, seeds=1, keep=keep, progress=heard
     ).rows == found.rows  # fmt: skip
     assert heard.heard == []
-    with pytest.raises(UsageError, match="begun with checkpoints 2, and this run has 1"):
+    with pytest.raises(UsageError, match="started with checkpoints 2, and this run has 1"):
         ablate(toy_texts, "tie", small_plan(steps=2, checkpoints=1), seeds=1, keep=renamed(keep))
 
 

@@ -374,7 +374,7 @@ def test_another_configuration_is_no_way_to_go_on(
         (replace(plan, positions="none"), record, toy_texts, 'positions "learned".* "none"'),
         (replace(plan, changed={**plan.changed, "dropout": 0.5}), record, toy_texts, "dropout"),
         (plan, 3, toy_texts, "record 2, and this run has 3"),
-        (plan, record, [*toy_texts, "a cat"], 'begun with text "'),
+        (plan, record, [*toy_texts, "a cat"], 'started with text "'),
     ]
     before = sorted(path.name for path in out.iterdir())
     for other, every, texts, message in others:
@@ -404,7 +404,7 @@ def test_folders_that_are_there_already(
         fails_at(patch, Learner, "learn", 2, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
             pretrain(toy_texts, plan, out)
-    with pytest.raises(UsageError, match="did not finish; --resume goes on with it") as refused:
+    with pytest.raises(UsageError, match="did not finish; --resume continues it") as refused:
         pretrain(toy_texts, plan, out)
     one_line(refused)
     empty = tmp_path / "a" / "new" / "one"

@@ -45,7 +45,7 @@ def test_vocabularies_and_models_without_one() -> None:
         check_target(classifier("Bert"), "vocabulary")
     with pytest.raises(UsageError, match="GPT2LMHeadModel has no head with"):
         check_target(model, "head")
-    with pytest.raises(UsageError, match="a target is head, vocabulary, hidden, not 'all'"):
+    with pytest.raises(UsageError, match="target must be head, vocabulary or hidden, got 'all'"):
         check_target(model, "all")
 
 

@@ -69,7 +69,7 @@ def test_half_precision_is_computed_in_single() -> None:
 
 
 def test_wrong_calls() -> None:
-    with pytest.raises(UsageError, match="a weight is a number from 0, not -1"):
+    with pytest.raises(UsageError, match="a weight must be at least 0, got -1"):
         CosReg(-1)
     with pytest.raises(DataError, match=r"calibrates a matrix, not a tensor of shape \(3,\)"):
         CosReg()(torch.ones(3))

@@ -397,10 +397,10 @@ def test_by_name() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"weight": -1.0}, "a weight is a number from 0"),
+        ({"weight": -1.0}, "a weight must be at least 0"),
         ({"n_steps": 0}, "n_steps: whole numbers from 1 on"),
         ({"hidden_features": (8, 0)}, "hidden_features: whole numbers from 1 on"),
-        ({"learning_rate": 0.0}, "a learning rate is above 0"),
+        ({"learning_rate": 0.0}, "a learning rate must be above 0"),
     ],
 )
 def test_wrong_calls(wrong: dict[str, Any], message: str) -> None:

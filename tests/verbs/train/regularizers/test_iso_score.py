@@ -68,7 +68,7 @@ def test_a_larger_sample_steadies_a_small_batch() -> None:
 
 
 def test_wrong_calls() -> None:
-    with pytest.raises(UsageError, match="shrinkage lies between 0 and 1"):
+    with pytest.raises(UsageError, match="shrinkage must lie between 0 and 1"):
         IStar(shrinkage=2)
     with pytest.raises(UsageError, match="needs the covariance of a larger sample"):
         IStar(shrinkage=0.5)

@@ -47,7 +47,7 @@ def test_no_calibration_has_no_options() -> None:
         ("cosreg:c1=2", "no option of cosreg is called 'c1'"),
         ("cosreg:weight", "write weight=VALUE"),
         ("none:weight=2", "no option of none is called 'weight'"),
-        ("cosreg:weight=-1", "a weight is a number from 0, not -1"),
+        ("cosreg:weight=-1", "a weight must be at least 0, got -1"),
         ("", "no calibration is called ''"),
     ],
 )

@@ -78,11 +78,11 @@ def test_single_precision_is_close() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"kind": "linear"}, "polynomial or exponential, not 'linear'"),
+        ({"kind": "linear"}, "polynomial or exponential, got 'linear'"),
         ({"gamma": 1.0}, "gamma of a polynomial decay lies below 0"),
         ({"kind": "exponential", "gamma": -1.0}, "gamma of an exponential decay lies above 0"),
-        ({"c1": 0.0}, "c1 and c2 are above 0"),
-        ({"weight": float("nan")}, "a weight is a number from 0"),
+        ({"c1": 0.0}, "c1 and c2 must be above 0"),
+        ({"weight": float("nan")}, "a weight must be at least 0"),
     ],
 )
 def test_wrong_calls(wrong, message: str) -> None:

@@ -69,13 +69,13 @@ def match_rows(
         Of the sample of rows whose vectors are compared, or that are in another order.
     """
     if same_rows is False:
-        return Matching(False, "Compared as clouds of other rows, as asked for.", (a, b))
+        return Matching(False, "Compared as clouds with different rows, as requested.", (a, b))
     label = id_label(a, b, ids, documents)
     if label is None:
         return by_vectors(a, b, same_rows, seed)
     if same_order(a, b, label):
         how = f"the same {label} in the same order"
-        return Matching(True, f"Taken for the same rows: {how}; {SAY_OTHERWISE}.", (a, b))
+        return Matching(True, f"Treated as the same rows: {how}; {SAY_OTHERWISE}.", (a, b))
     return by_id(a, b, label, same_rows, seed)
 
 
@@ -108,10 +108,12 @@ def by_vectors(a: CloudGroup, b: CloudGroup, same_rows: bool | None, seed: int) 
         if same_rows:
             raise UsageError(unequal((a, b), rows))
         counts = f"{rows[0]:,} and {rows[1]:,} rows"
-        return Matching(False, f"Compared as clouds of other rows: there are {counts}.", (a, b))
+        return Matching(
+            False, f"Compared as clouds with different rows: there are {counts}.", (a, b)
+        )
     if same_rows:
         how = "as asked for"
-        return Matching(True, f"Taken for the same rows in the same order: {how}.", (a, b))
+        return Matching(True, f"Treated as the same rows in the same order: {how}.", (a, b))
     found = relate_rows(a, b, seed)
     sampled = f"{found.rows:,} sampled rows"
     if found.equal:
@@ -131,9 +133,9 @@ def by_vectors(a: CloudGroup, b: CloudGroup, same_rows: bool | None, seed: int) 
             )
         why = f"there are no ids, and the similarities among {sampled} {measured}"
         hint = "--same-rows compares them row by row"
-        return Matching(False, f"Compared as clouds of other rows: {why}; {hint}.", (a, b))
+        return Matching(False, f"Compared as clouds with different rows: {why}; {hint}.", (a, b))
     return Matching(
-        True, f"Taken for the same rows in the same order: {how}; {SAY_OTHERWISE}.", (a, b)
+        True, f"Treated as the same rows in the same order: {how}; {SAY_OTHERWISE}.", (a, b)
     )
 
 
@@ -167,7 +169,7 @@ def by_id(a: CloudGroup, b: CloudGroup, label: str, same_rows: bool | None, seed
         known = f"{len(common):,} of {counts[0]:,} and {counts[1]:,} rows have the same {label}"
         hint = "; --same-rows compares those row by row, and here they make the tests cautious"
         hint = hint if common else ""
-        return Matching(False, f"Compared as clouds of other rows: {known}{hint}.", (a, b))
+        return Matching(False, f"Compared as clouds with different rows: {known}{hint}.", (a, b))
     if not common:
         raise DataError(
             f"no {label} of {a.names[0]} is in {b.names[0]}: the rows are not the same; "
@@ -181,7 +183,7 @@ def by_id(a: CloudGroup, b: CloudGroup, label: str, same_rows: bool | None, seed
     rows = [np.array([place[common[k]] for k in chosen]) for place in places]
     matched = tuple(gathered(group, some) for group, some in zip((a, b), rows, strict=True))
     lost = f"; {without[0]:,} of A and {without[1]:,} of B have no partner" if any(without) else ""
-    said = f"Rows brought together by {label}: {len(common):,} in common{drawn}{lost}"
+    said = f"Rows matched by {label}: {len(common):,} in common{drawn}{lost}"
     return Matching(True, f"{said}; {SAY_OTHERWISE}.", (matched[0], matched[1]))
 
 

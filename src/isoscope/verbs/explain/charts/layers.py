@@ -269,7 +269,7 @@ def contribution_figures(result: Result) -> list[Figure]:
             "contribution",
             "contribution, mean of |w·v|",
             "position-contributions",
-            "Dimensions that tell positions in",
+            "Dimensions that encode positions in",
             "Largest contributions of dimensions to reading positions, per layer of {}. The first "
             "of each layer:",
         ),
@@ -302,7 +302,7 @@ def ranks_drawn(subject: str, rows: list[Row]) -> Figure:
     left = left_out_words(len(best) - len(dimensions), "dimensions, of lower ranks,")
     return Figure.of(
         ("position-contribution-ranks", subject),
-        of("Ranks of outlier dimensions in telling positions in", subject),
+        of("Ranks of outlier dimensions in encoding positions in", subject),
         "Rank of each outlier dimension by its contribution to reading positions, per layer of "
         f"{subject}. Best ranks{among}: {said}.{left}",
         interval_lines(

@@ -337,8 +337,11 @@ def in_brief(rows: Sequence[Row], layer: str) -> tuple[str, tuple[KeyFigure, ...
     )  # fmt: skip
     names = [one.what for one in every if one.together]
     if not names:
-        return f"clusters of {layer} go with none of kind of token, position, frequency", figures
-    return f"clusters of tokens in {layer} go with {and_list(names)}", figures
+        return (
+            f"clusters of {layer} are related to none of kind of token, position and frequency",
+            figures,
+        )
+    return f"clusters of tokens in {layer} are related to {and_list(names)}", figures
 
 
 def finding(rows: list[Row], clusters: int, layer: str) -> tuple[bool, str]:
@@ -352,17 +355,22 @@ def finding(rows: list[Row], clusters: int, layer: str) -> tuple[bool, str]:
         (with_these if one.together else others).append(said)
     start = f"The {clusters} clusters of {layer}"
     if not with_these:
-        nothing = f"do not go with {' or '.join(others)}" if others else "hold tokens all alike"
+        nothing = (
+            f"are not related to {' or '.join(others)}"
+            if others
+            else "contain tokens that are all alike"
+        )
         return False, f"{start} {nothing}."
-    sentence = f"{start} go with {and_list(with_these)}"
+    sentence = f"{start} are related to {and_list(with_these)}"
     if others:
-        sentence += f", not with {' or '.join(others)}"
+        sentence += f", not to {' or '.join(others)}"
     held = by_measure[HELD].value
     if held is not None:
         marks = by_measure[MOSTLY_PUNCTUATION].value or 0
         words = by_measure[MOSTLY_STOP_WORDS].value or 0
         sentence += (
-            f"; {mostly(marks, 'punctuation')} ({held:.1%} of it), {mostly(words, 'stop words')}"
+            f"; {mostly(marks, 'punctuation')} ({100 * held:.1f} % of it), "
+            f"{mostly(words, 'stop words')}"
         )
     return True, f"{sentence}."
 

@@ -308,12 +308,12 @@ def in_brief(rows: Sequence[Row]) -> tuple[str, tuple[KeyFigure, ...]]:
     strong = [row for row in known if is_strong(row)]
     figures = tuple(KeyFigure(meaning_of(row), row.value) for row in (strong or known)[:3])
     if not strong:
-        return "frequency goes with neither directions nor norms", figures
+        return "frequency is related to neither directions nor norms", figures
     kinds = [kind for kind, name in (("norms", NORM), ("unused tokens", WITH_FREQUENCY))
              if any(row.measure == name for row in strong)]  # fmt: skip
     if any(row.measure.startswith(EXPLAINED_BY_FREQUENCY) for row in strong):
         kinds.insert(0, "directions")
-    return f"{and_list(kinds)} go with the frequency of tokens", figures
+    return f"{and_list(kinds)} are related to the frequency of tokens", figures
 
 
 def meaning_of(row: Row) -> str:
@@ -432,10 +432,10 @@ def sentence_of(rows: Sequence[Row]) -> str:
         told += sorted((row for row in here if row.measure != NORM), key=size_of)[-1:]
         told += [row for row in here if row.measure == NORM]
     if told:
-        main = f"Frequency explains a part: {'; '.join(map(clause, told))}."
+        main = f"Frequency explains part of it: {'; '.join(map(clause, told))}."
     elif known:
         main = (
-            f"Frequency explains neither components nor lengths: no correlation is {STRONG:g} or "
+            f"Frequency explains neither components nor norms: no correlation is {STRONG:g} or "
             f"more and surely above {SURELY:g} over at least {FEWEST_KINDS} kinds of tokens; the "
             f"strongest: {clause(max(known, key=size_of))}."
         )
@@ -459,7 +459,10 @@ def clause(row: Row) -> str:
             f"in {place_of(row)} frequent tokens are {longer} than rare ones (ρ = {figures(row)})"
         )
     number = row.measure.rpartition("_")[2]
-    return f"component {number} of {place_of(row)} goes with log frequency (|r| = {figures(row)})"
+    return (
+        f"component {number} of {place_of(row)} is correlated with log frequency (|r| = "
+        f"{figures(row)})"
+    )
 
 
 def place_of(row: Row) -> str:

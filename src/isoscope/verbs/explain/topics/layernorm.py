@@ -285,5 +285,5 @@ def last_norm_sentence(model: Model, measured: Result) -> str:
 
 NORMS = Topic(
     "layernorm", "do gains and biases of norms make dimensions stand out?",
-    "nothing; with a text, the outliers of its vectors are looked for", explain_norms,
+    "nothing; with a text, also the outliers of its vectors", explain_norms,
 )  # fmt: skip

@@ -462,5 +462,5 @@ def nothing_sentence(layers: Layers) -> str:
 
 
 OUTLIERS = Topic(
-    "outliers", "do a few dimensions make all vectors alike?", "a text", explain_outliers
+    "outliers", "do a few dimensions make all vectors similar?", "a text", explain_outliers
 )

@@ -236,8 +236,8 @@ def sentence_of(told: list[str], probes: Probes, task: PositionTask, outliers: l
     best = max(probes, key=lambda layer: probes[layer].accuracy.value or 0.0)
     if not told:
         return (
-            f"No layer tells positions: the best accuracy is {accuracies[best]} in {best} "
-            f"({baselines}; {MARGIN:g} more was asked for)."
+            f"Positions cannot be read from any layer: the best accuracy is {accuracies[best]} "
+            f"in {best} ({baselines}; {MARGIN:g} more is required)."
         )
     layers = list(probes)
     shown = " and ".join(f"{accuracies[k]} in {k}" for k in dict.fromkeys((best, layers[-1])))
@@ -283,6 +283,6 @@ def ordinal(number: int) -> str:
 
 
 POSITION = Topic(
-    "position", "do vectors tell where in a text a token stands, and by which dimensions?",
+    "position", "do vectors encode the position of a token in its text, and in which dimensions?",
     "a text", explain_position,
 )  # fmt: skip

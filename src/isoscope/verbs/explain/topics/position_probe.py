@@ -202,7 +202,7 @@ def position_task(
         number = int(different.max()) + 1
         if number < FEWEST_TEXTS:
             raise DataError(
-                f"{number} different texts, and fewer than {FEWEST_TEXTS} tell nothing of "
+                f"{number} different texts, and fewer than {FEWEST_TEXTS} are too few to probe "
                 "positions; give more texts"
             )
         drawn = np.random.default_rng(seed).permutation(number)[: round(HELD_OUT * number)]

@@ -317,7 +317,7 @@ def further(scores: Mapping[str, Score]) -> int:
 def said(scores: Mapping[str, Score]) -> str:
     """Return in words what moves verbs further."""
     if scores[CONTRAST].low is None:
-        return "it cannot be told whether tense moves a verb further than its sense"
+        return "it is not known whether tense moves a verb further than its sense"
     return {
         1: "tense moves a verb further than its sense",
         -1: "sense moves a verb further than its tense",

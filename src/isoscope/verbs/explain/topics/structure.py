@@ -373,8 +373,10 @@ def told(rows: Sequence[Row], found: Sequence[str], layer: str, corrections: Seq
     figures = []
     for word in defined:
         before, chance = values[word, NONE, SHARE], values[word, NONE, CHANCE]
-        after = "".join(f", {values[word, name, SHARE]:.1%} after {name}" for name in corrections)
-        figures.append(f"{word!r} {before:.1%}{after} (chance {chance:.1%})")
+        after = "".join(
+            f", {100 * values[word, name, SHARE]:.1f} % after {name}" for name in corrections
+        )
+        figures.append(f"{word!r} {100 * before:.1f} %{after} (chance {100 * chance:.1f} %)")
     start = f"In {layer}, {' '.join(map(repr, found))} gather by sentence structure"
     if len(found) < ENOUGH_WORDS:
         start = f"Punctuation and stop words do not gather by sentence structure in {layer}"
@@ -386,5 +388,5 @@ def told(rows: Sequence[Row], found: Sequence[str], layer: str, corrections: Seq
 
 STRUCTURE = Topic(
     "structure", "whether punctuation and stop words gather by sentence structure",
-    "nothing; --groups brings groups of sentences of one's own", explain_structure,
+    "nothing; --groups adds groups of sentences of your own", explain_structure,
 )  # fmt: skip

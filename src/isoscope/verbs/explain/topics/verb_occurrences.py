@@ -133,7 +133,7 @@ SEVERAL = "tagged with several senses"
 UNTOLD = "tense not told by the form"
 FEW_SENSES = "of a rare sense, or of a verb with a single frequent one"
 NOT_DRAWN = "not drawn"
-CUT_OFF = "behind the longest text that the model reads"
+CUT_OFF = "beyond the longest text that the model reads"
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def parse_components(given: Iterable[int] | int | str) -> tuple[int, ...]:
         number = str(text).strip()
         if not number.isdecimal() or int(number) < 1:
             raise UsageError(
-                f"components are whole numbers from 1, such as 64,128,256, not {text!r}"
+                f"components must be whole numbers of at least 1, such as 64,128,256, got {text!r}"
             )
         numbers.append(int(number))
     if not numbers:

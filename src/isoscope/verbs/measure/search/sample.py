@@ -40,7 +40,7 @@ class SearchOptions:
     seed : int
         Of the sample, of its order, and of the cells of IVF.
     column : str, optional
-        Which array of a file that holds several.
+        Array, column or field, if the file has several.
     drop_invalid : bool
         Exclude rows with NaN or infinity, and pairs that name one, instead of stopping.
     progress : callable, optional

@@ -157,7 +157,7 @@ TOLD = {
 }
 
 LABELS = (
-    "No label was used: which of two neighbours is the better one, only labelled pairs can tell "
+    "No labels were used: only labelled pairs can show which of two neighbours is the better one "
     "(isoscope advise --pairs)."
 )
 
@@ -219,13 +219,13 @@ def sentence(correction: str, rows: dict[tuple[str, str], Row], k: int) -> str:
     if not parts and small:
         nothing = "nothing changes" if kept >= SAME_NEIGHBOURS else "only the neighbours change"
         return (
-            f"{correction} moves no recall by {WORTHWHILE} or more, and keeps {share}: for this "
-            f"search {nothing}."
+            f"{correction} changes no recall by {WORTHWHILE} or more, and keeps {share}: for "
+            f"this search {nothing}."
         )
     if not parts:
         return (
-            f"{correction} moves no recall by a significant {WORTHWHILE} or more, though such a "
-            f"change is not ruled out, and keeps {share}."
+            f"{correction} changes no recall by a significant {WORTHWHILE} or more, though such "
+            f"a change is not ruled out, and keeps {share}."
         )
     return f"{correction} {', but '.join(parts)}, and keeps {share}."
 

@@ -44,7 +44,7 @@ def paper_part(letter: str, lines: Sequence[ClaimLine]) -> str:
     document = str(catalogue()["papers"][letter]["document"])
     heading = f"## {document}"
     if not own:
-        return f"{heading}\n\nIts studies show figures, and claim nothing."
+        return f"{heading}\n\nIts studies show figures and make no claims."
     groups: dict[str, list[ClaimLine]] = {}
     for line in own:
         if line.concerns:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from isoscope.errors import UsageError
+from isoscope.errors import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,5 +96,5 @@ def find_paper(name: str) -> str:
     for letter, paper in papers.items():
         if wanted == letter.casefold() or wanted in str(paper["document"]).casefold():
             return str(letter)
-    known = ", ".join(f"{letter} ({paper['document']})" for letter, paper in papers.items())
-    raise UsageError(f"no paper is called {name!r}; there are {known}")
+    authors = [str(paper["document"]).split()[0] for paper in papers.values()]
+    raise unknown_name("paper", name, [*papers, *authors])

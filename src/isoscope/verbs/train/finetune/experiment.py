@@ -197,7 +197,7 @@ def finetune(
         if not isinstance(opened, Model):
             made = resolve_made_model(str(model), names[0], folder, limit, work)
             if made is not None and len(names) > 1:  # another task has other words
-                raise UsageError(f"{model} is made of the texts of one task: name one")
+                raise UsageError(f"{model} is built from the texts of one task: name only one")
             source, of_hub = (str(model), revision) if made is None else (str(made), None)
             opened = open_model(source, revision=of_hub, device=device)
             if made is not None:
@@ -308,7 +308,7 @@ def check_request(tasks: Sequence[str], calibrations: Sequence[str], seeds: int)
         if not is_pair_task(task):
             label_tasks.find_label_task(task)
     if not calibrations:
-        raise UsageError("name at least one calibration; none is one")
+        raise UsageError("name at least one calibration, such as none")
     for text in calibrations:
         make_calibration(text)
     for several, what in ((tasks, "task"), (calibrations, "calibration")):

@@ -145,11 +145,11 @@ def translation_data(task: str, data: str | Path | None = None) -> PairData:
         train, scored = hold_out(train, HELD_OUT_TRANSLATIONS, str(parts[learned].source))
         notes += (
             f"{place} is the only part there is: its last {len(scored):,} pairs are scored, the "
-            f"{len(train):,} before them are learned from",
+            f"{len(train):,} before them are used for training",
         )
     if others and (learned, others[-1]) != ("train", "test"):
-        notes += (f"learned from {parts[learned].source.name}, scored on "
-                  f"{parts[others[-1]].source.name}",)  # fmt: skip
+        here, there = parts[learned].source.name, parts[others[-1]].source.name
+        notes += (f"trained on {here}, scored on {there}",)
     dev, more = aligned(parts["dev"]) if others[:-1] else ((), ())
     return PairData(train, scored, dev, notes + more, languages)
 
@@ -273,7 +273,7 @@ def summary_data(data: str | Path | None = None) -> PairData:
     train, scored = hold_out(pairs, HELD_OUT_SUMMARIES, str(path))
     said = (
         f"{path.name} has one part only: its last {len(scored):,} pairs are scored, the "
-        f"{len(train):,} before them are learned from"
+        f"{len(train):,} before them are used for training"
     )
     return PairData(train, scored, notes=(*notes, said))
 

@@ -100,7 +100,7 @@ class Settings:
     schedule : {"constant", "polynomial"}
         What becomes of it: it stays, or falls to 0 in a line.
     batch_size : int
-        Examples a step.
+        Examples per step.
     epochs : int
         Passes over the training examples.
     longest : int
@@ -127,11 +127,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
-            raise UsageError(f"a learning rate is above 0, not {self.learning_rate}")
+            raise UsageError(f"a learning rate must be above 0, got {self.learning_rate}")
         for name in ("batch_size", "epochs", "longest", "longest_target", "beams"):
             at_least(name, getattr(self, name), 1)
         if not 0 <= self.warm_up < 1:
-            raise UsageError(f"warm_up is a share of all steps below 1, not {self.warm_up}")
+            raise UsageError(f"warm_up must be a share of all steps below 1, got {self.warm_up}")
         if self.limit is not None:
             at_least("limit", self.limit, 1)
 

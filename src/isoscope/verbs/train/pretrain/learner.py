@@ -142,8 +142,8 @@ class Learner:
         number = float(loss.detach())
         if not math.isfinite(number):
             raise DataError(
-                f"the loss is {number} at step {self.step + 1}: training stopped; a smaller "
-                "--learning-rate may help"
+                f"the loss is {number} at step {self.step + 1}: training stopped; try a smaller "
+                "--learning-rate"
             )
         if enemies is not None:
             enemies.begin(read, logits, question.answers)
@@ -321,7 +321,7 @@ def make_corpus(
     return Corpus(
         tokenizer, train, held, np.bincount(train.ravel(), minlength=len(tokenizer)),
         digest.hexdigest(),
-        f"{name}: {train.size:,} tokens to learn from, {held.size:,} for validation, vocabulary "
+        f"{name}: {train.size:,} tokens for training, {held.size:,} for validation, vocabulary "
         f"{len(tokenizer):,}",
         tuple(judged),
     )  # fmt: skip

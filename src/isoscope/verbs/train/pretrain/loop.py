@@ -104,7 +104,7 @@ def pretrain(
     folder = Path(out)
     refuse_others(folder, resume=resume)
     if record < 0:
-        raise UsageError(f"record is a number of steps from 0, not {record}")
+        raise UsageError(f"record must be a number of steps of at least 0, got {record}")
     found = corpus or make_corpus(text, plan.shape, validation=validation, column=column)
     configuration = {**plan.to_facts(), "record": record, "text": found.digest}
     if (folder / RESULT).is_file():
@@ -211,8 +211,8 @@ class Pretraining:
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
             raise DataError(
-                f"{target} could not be written: {getattr(error, 'strerror', None) or error}; what "
-                "was kept before is there; free some space and go on with --resume"
+                f"{target} could not be written: {getattr(error, 'strerror', None) or error}; "
+                "earlier checkpoints are kept; free some space and continue with --resume"
             ) from error
 
 
@@ -230,7 +230,7 @@ def refuse_others(folder: Path, *, resume: bool) -> None:
         raise UsageError(f"{folder} holds a finished training; name another folder, or delete it")
     if (folder / JOURNAL / CONFIGURATION).is_file():
         raise UsageError(
-            f"{folder} holds a training that did not finish; --resume goes on with it; to start "
+            f"{folder} holds a training that did not finish; --resume continues it; to start "
             "over, delete that folder"
         )
     raise UsageError(f"{folder} holds other files; name a folder that is new or empty")

@@ -85,7 +85,7 @@ class Plan:
     size : str
         One of ``SIZES``.
     positions : {"learned", "sinusoidal", "rotary", "none"}
-        How a token knows its place. ``none``: the table of positions is zero and stays so.
+        Position encoding. ``none``: the table of positions is zero and stays so.
     tie : bool
         Whether input embedding and output matrix are one.
     final_norm : {"layernorm", "layernorm-no-bias", "rmsnorm"}
@@ -123,11 +123,11 @@ class Plan:
             check_name("field of a size", name, Size.__dataclass_fields__)
         at_least("a seed", self.seed, 0)
         if not 0 <= self.shape.dropout < 1:
-            raise UsageError(f"dropout is from 0 to below 1, not {self.shape.dropout}")
+            raise UsageError(f"dropout must be at least 0 and below 1, got {self.shape.dropout}")
         if 1 <= self.shape.vocabulary < SMALLEST_VOCABULARY:
             raise UsageError(
-                f"a vocabulary of byte pairs has {SMALLEST_VOCABULARY} tokens or more, not "
-                f"{self.shape.vocabulary}"
+                f"a vocabulary of byte pairs must have at least {SMALLEST_VOCABULARY} tokens, "
+                f"got {self.shape.vocabulary}"
             )
         if self.length < 1:
             raise UsageError(f"steps must be at least 1, got {self.length}")
@@ -140,9 +140,9 @@ class Plan:
         for name in ("layers", "width", "heads", "vocabulary", "batch_size", "feed_forward"):
             at_least(name, getattr(shape, name), 1)
         if shape.context < 2:
-            raise UsageError(f"a text has at least 2 tokens to learn from, not {shape.context}")
+            raise UsageError(f"a text must have at least 2 tokens, got {shape.context}")
         if not shape.learning_rate > 0:
-            raise UsageError(f"a learning rate is above 0, not {shape.learning_rate}")
+            raise UsageError(f"a learning rate must be above 0, got {shape.learning_rate}")
         if shape.width % shape.heads:
             raise UsageError(f"{shape.heads} heads do not divide a width of {shape.width}")
         if self.positions == "rotary" and shape.width // shape.heads % 2:

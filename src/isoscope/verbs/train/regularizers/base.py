@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
 
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, UsageError, one_of
 
 
 class Calibration(Protocol):
@@ -76,7 +76,7 @@ def full_precision(matrix: Tensor) -> AbstractContextManager[None]:
 def check_weight(weight: float) -> None:
     """Refuse a weight that is no weight."""
     if not (math.isfinite(weight) and weight >= 0):
-        raise UsageError(f"a weight is a number from 0, not {weight}")
+        raise UsageError(f"a weight must be at least 0, got {weight}")
 
 
 # What a flow is called among the parts of a model: none of its own layers is a target.
@@ -90,8 +90,7 @@ Target = Literal["head", "vocabulary", "hidden"]
 
 def check_target(model: Any, target: str) -> None:
     """Refuse a target that a model has not, before it is trained."""
-    if target not in get_args(Target):
-        raise UsageError(f"a target is {', '.join(get_args(Target))}, not {target!r}")
+    one_of("target", target, get_args(Target))
     if target != "hidden":
         target_matrix(model, target)
 

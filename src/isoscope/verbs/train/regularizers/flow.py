@@ -105,7 +105,7 @@ class FlowCalibration:
             if not all(isinstance(count, int) and count >= 1 for count in given):
                 raise UsageError(f"flow: {name}: whole numbers from 1 on, not {[*given]}")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise UsageError(f"flow: a learning rate is above 0, not {self.learning_rate}")
+            raise UsageError(f"flow: a learning rate must be above 0, got {self.learning_rate}")
 
     def attach(self, model: Any, target: Target = "head") -> None:
         """Make the flow a part of a model: its optimiser, its state and its copies have it.

@@ -51,7 +51,7 @@ class IStar:
     def __post_init__(self) -> None:
         check_weight(self.weight)
         if not 0 <= self.shrinkage <= 1:
-            raise UsageError(f"shrinkage lies between 0 and 1, not at {self.shrinkage}")
+            raise UsageError(f"shrinkage must lie between 0 and 1, got {self.shrinkage}")
         if self.shrinkage and self.reference is None:
             raise UsageError("shrinkage needs the covariance of a larger sample (reference=)")
 

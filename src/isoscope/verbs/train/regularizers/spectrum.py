@@ -62,9 +62,11 @@ class SpectrumControl:
     def __post_init__(self) -> None:
         check_weight(self.weight)
         if self.kind not in ("polynomial", "exponential"):
-            raise UsageError(f"spectrum control is polynomial or exponential, not {self.kind!r}")
+            raise UsageError(
+                f"spectrum control must be polynomial or exponential, got {self.kind!r}"
+            )
         if not (self.c1 > 0 and self.c2 > 0 and math.isfinite(self.c1) and math.isfinite(self.c2)):
-            raise UsageError(f"c1 and c2 are above 0, not {self.c1} and {self.c2}")
+            raise UsageError(f"c1 and c2 must be above 0, got {self.c1} and {self.c2}")
         power = self.power
         if (power < 0) != (self.kind == "polynomial") or power == 0 or not math.isfinite(power):
             which = "a polynomial" if self.kind == "polynomial" else "an exponential"

@@ -161,7 +161,7 @@ def dimensions_of(request: Request, subject: str, model: Model) -> tuple[list[in
     named = luo2021.printed_dimensions(subject, model.parts.norms[0].width or 0)
     if not named:
         raise UsageError(
-            f"L-LN: the paper names no outlier dimensions of {subject}; find them with --text"
+            f"L-LN: the paper names no outlier dimensions for {subject}; find them with --text"
         )
     return named, "dimensions that the paper names"
 
