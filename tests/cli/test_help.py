@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,3 +89,29 @@ def test_completion_knows_every_option(run: Run) -> None:
         assert "measure" in done.out
         assert "details" in done.out
     assert run("completion", "tcsh").code == 2
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("isoscope thr", ["threshold"]),
+        ("isoscope measure --fa", ["--fail-if"]),
+        ("isoscope correct ref", ["refresh"]),
+        ("isoscope correct apply --ke", ["--keep-norms"]),
+        ("isoscope measure vec", ["vectors.npy"]),
+    ],
+)
+def test_bash_completes(run: Run, tmp_path: Path, typed: str, offered: list[str]) -> None:
+    script = tmp_path / "completion.sh"
+    script.write_text(run("completion", "bash").out)
+    (tmp_path / "vectors.npy").touch()
+    press_tab = (
+        'source completion.sh; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _isoscope; '
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-c", press_tab, "bash", *typed.split()],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == offered

@@ -124,7 +124,7 @@ class EvaluateOptions(options.Options):
 
 @options.command
 def evaluate_command(given: EvaluateOptions) -> None:
-    """Score word vectors, or the layers of a model, on benchmarks, as they are and corrected."""
+    """Score word vectors or model layers on benchmarks, as they are and corrected."""
     asked = given.arguments()
     relation = asked.pop("relation")
     asked["layers"] = given.layers or ("all" if relation else "last")

@@ -91,7 +91,7 @@ class ProfileOptions(options.Options):
         "Tokens per batch, including padding. Default: 1,024, or 4,096 on an accelerator.",
         min=1,
     )
-    spool: float = options.option(4.0, "Gigabytes of disk space between the two reads.", min=0)
+    spool: float = options.option(4.0, "Gigabytes on disk between reads.", min=0)
     group: float = options.option(
         1.0,
         "Gigabytes of memory for sums by token type and word.",
@@ -119,7 +119,7 @@ class ProfileOptions(options.Options):
 
 @options.command
 def profile_command(given: ProfileOptions) -> None:
-    """Measure every layer of a transformer over texts in one pass, or only its weights."""
+    """Measure every layer of a transformer over texts in one pass, or its weights."""
     asked = given.arguments()
     asked |= {f"{name}_limit": int(asked.pop(name) * GIGABYTE) for name in ("spool", "group")}
     with running(given.watch, "texts") as run:

@@ -324,6 +324,6 @@ def test_nothing_can_be_said_without_words() -> None:
     )  # fmt: skip
     assert all(row.value is None and row.note for row in rows)
     assert structure.told(rows, [], "last", ["center"]) == (
-        "Whether words gather by sentence structure in last cannot be said: the word is in no "
+        "Whether words gather by sentence structure in last is not known: the word is in no "
         "sentence as the model reads them."
     )

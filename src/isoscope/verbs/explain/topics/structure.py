@@ -42,6 +42,7 @@ from isoscope.models.sentences.pooling import ListedTexts
 from isoscope.models.token_table import in_reading_order
 from isoscope.results.result import Row
 from isoscope.verbs.explain.names import CHANCE, MARKS, SHARE, WORDS
+from isoscope.verbs.explain.text import percentage
 from isoscope.verbs.explain.topics.base import Explanation, KeyFigure, Question, Topic
 from isoscope.verbs.explain.topics.clusters import MARKERS
 from isoscope.verbs.explain.topics.sentence_groups import SentenceGroup, made_groups, read_groups
@@ -367,16 +368,16 @@ def told(rows: Sequence[Row], found: Sequence[str], layer: str, corrections: Seq
     defined = [word for word in WORDS if values[word, NONE, SHARE] is not None]
     if not defined:
         return (
-            f"Whether words gather by sentence structure in {layer} cannot be said: "
+            f"Whether words gather by sentence structure in {layer} is not known: "
             f"{rows[0].note.removeprefix('undefined: ')}."
         )
     figures = []
     for word in defined:
-        before, chance = values[word, NONE, SHARE], values[word, NONE, CHANCE]
+        before, chance = (percentage(values[word, NONE, one]) for one in (SHARE, CHANCE))
         after = "".join(
-            f", {100 * values[word, name, SHARE]:.1f} % after {name}" for name in corrections
+            f", {percentage(values[word, name, SHARE])} after {name}" for name in corrections
         )
-        figures.append(f"{word!r} {100 * before:.1f} %{after} (chance {100 * chance:.1f} %)")
+        figures.append(f"{word!r} {before}{after} (chance {chance})")
     start = f"In {layer}, {' '.join(map(repr, found))} gather by sentence structure"
     if len(found) < ENOUGH_WORDS:
         start = f"Punctuation and stop words do not gather by sentence structure in {layer}"
