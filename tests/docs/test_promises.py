@@ -75,7 +75,7 @@ PROMISES = (
      "tests/cli/test_memory_limits.py", "test_commands_on_models"),
     (SCALE, "draw as many rows as fit into half of it",
      "tests/cli/test_memory_limits.py", "test_explore_draws_what_fits"),
-    (SCALE, "Nothing is left behind but the journal, from which `--resume` goes on.",
+    (SCALE, "Nothing is left behind but the journal, from which `--resume` continues.",
      "tests/cli/test_deadline.py",
      "test_a_run_that_takes_longer_keeps_its_journal_and_goes_on"),
     (SECURITY, "Reading vectors, results and fitted corrections executes no code",

@@ -46,7 +46,7 @@ def test_the_same_mean_cosine_from_two_causes() -> None:
         assert isoscope.measure(cloud).value("mean_cosine") == pytest.approx(0.80, abs=0.01)
     offset, noisy = verdict(with_offset()), verdict(with_noisy_dimension())
     assert offset["cause"] == "common offset"
-    assert "centring brings them down" in str(offset["implies"])
+    assert "centring lowers them" in str(offset["implies"])
     assert noisy["cause"] == "outlier dimensions"
     assert "dimension 17 " in str(noisy["sentence"])
     assert "clipping can" in str(noisy["implies"])
@@ -236,7 +236,7 @@ def test_the_strongest_finding_comes_first() -> None:
 def test_nothing_stands_out_only_where_the_interval_says_so() -> None:
     close = verdict(shifted(0.097, 200, 64, seed=1))
     assert close["cause"] == "undecided"
-    assert "its interval holds the limit" in str(close["sentence"])
+    assert "its interval contains the limit" in str(close["sentence"])
     few = verdict(np.random.default_rng(0).standard_normal((40, 16)))
     assert few["cause"] == "undecided"
     assert few["sentence"] == (

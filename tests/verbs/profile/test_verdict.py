@@ -65,9 +65,9 @@ def outliers(**changed: Any) -> Result:
 def test_a_dimension_that_is_seldom_an_extreme_is_described_by_its_mean() -> None:
     (said,) = outlier_sentences(outliers())
     assert said.text == (
-        "Outlier dimensions: 507 in 25 of 31 layers (the maximum in 75% of all vectors)."
+        "Outlier dimensions: 507 in 25 of 31 layers (the maximum in 75 % of all vectors)."
     )
-    assert said.short == "Dimension 507 in 25 of 31 layers (the maximum in 75% of all vectors)."
+    assert said.short == "Dimension 507 in 25 of 31 layers (the maximum in 75 % of all vectors)."
     (said,) = outlier_sentences(outliers(share_maximum=0.04, largest_deviations=-12.34))
     assert said.text == (
         "Outlier dimensions: 507 in 25 of 31 layers (its mean is up to 12.3 deviations from the "

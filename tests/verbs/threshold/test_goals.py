@@ -74,7 +74,8 @@ def test_a_confident_recall_is_a_tolerance_limit() -> None:
     assert binom.sf(accepted - 1, 100, 0.9) <= 0.05 < binom.sf(accepted - 2, 100, 0.9)
     few = Recall(0.9, 0.95).choose(cosines[:28], labels[:28])
     assert (
-        few.note == "28 yeses are too few for a recall of 0.9, 95 % confidence: there should be 29"
+        few.note
+        == "28 yeses are too few for a recall of 0.9 with 95 % confidence: there should be 29"
     )
 
 

@@ -93,8 +93,9 @@ def test_planted_structure_is_found_and_removed(seed: int, monkeypatch: pytest.M
         moved = rows[word, REMOVED, DIFFERENCE]
         assert moved.value == pytest.approx(after.value - before.value)
         assert moved.low < moved.value < moved.high < 0
-        assert f"{word!r} {before.value:.1%}, {after.value:.1%} after {REMOVED}" in sentence
-        assert f"(chance {chance:.1%})" in sentence
+        told = f"{word!r} {100 * before.value:.1f} %, {100 * after.value:.1f} % after {REMOVED}"
+        assert told in sentence
+        assert f"(chance {100 * chance:.1f} %)" in sentence
 
 
 @pytest.mark.parametrize("seed", range(3))

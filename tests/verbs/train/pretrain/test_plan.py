@@ -44,7 +44,7 @@ PRINTED = {
         ({"changed": {"vocabulary": 0}}, "vocabulary must be at least"),
         ({"changed": {"batch_size": 0}}, "batch_size must be at least 1, got 0"),
         ({"changed": {"feed_forward": 0}}, "feed_forward must be at least 1, got 0"),
-        ({"changed": {"context": 1}}, "at least 2 tokens for training, not 1"),
+        ({"changed": {"context": 1}}, "at least 2 tokens, got 1"),
         ({"changed": {"learning_rate": 0.0}}, "a learning rate must be above 0, got 0.0"),
         ({"changed": {"learning_rate": -1e-3}}, "a learning rate must be above 0"),
         ({"changed": {"learning_rate": float("nan")}}, "a learning rate must be above 0, got nan"),
