@@ -20,12 +20,6 @@ def test_a_message_about_data_is_short_whatever_they_hold() -> None:
     assert len(message) == len(folder) + 298
     assert str(DataError(f"{folder} {'x ' * 140}")) == f"{folder} {'x ' * 140}"
 
-    place = "/home/somebody/" + "folder/" * 60 + "x.json:"  # whose length is the caller's affair
-    message = str(DataError(f"{place} row 3 holds {held!r}; write the file again"))
-    assert message.startswith(f"{place} row 3 holds")
-    assert len(message) == len(place) + 300
-    assert str(DataError(f"{place} {'x ' * 140}")) == f"{place} {'x ' * 140}"
-
 
 def test_names_in_other_letters_are_recognised() -> None:
     names = ("B-T1", "all-but-the-top", "center")
