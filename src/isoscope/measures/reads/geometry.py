@@ -234,19 +234,20 @@ def settled_basis(vectors: Matrix) -> Matrix:
     if vectors.shape[0] == vectors.shape[1]:
         # The whole space, as after whitening: every axis lies in it.
         return np.eye(len(vectors))
-    span = vectors.copy()
-    settled = np.empty_like(vectors)
+    # Rows of the projector on the space, and how much of each axis lies in what is left of it.
+    # Unlike the vectors that span the space, they stay the same when these are rotated within it,
+    # which is what makes the choice independent of the LAPACK build.
+    projector = vectors @ vectors.T
+    depth = np.diagonal(projector).copy()
+    settled = np.empty_like(vectors, order="F")
     for position in range(vectors.shape[1]):
-        # The squared length of the projection of each coordinate axis on what is left of the space.
-        depth = np.einsum("ij,ij->i", span, span)
         axis = int(np.flatnonzero(depth >= depth.max() - TIE)[0])
-        # The projection itself. Unlike the columns of span, it stays the same when these are
-        # rotated within the space, which is what makes the choice independent of the LAPACK build.
-        direction = span @ span[axis]
-        # Twice is enough: one pass may leave a rounding of the earlier directions behind.
-        for _ in range(2):
-            direction -= settled[:, :position] @ (settled[:, :position].T @ direction)
+        # The projection of the axis, less that on the directions before (a Cholesky decomposition
+        # of the projector with pivots), and once more what rounding left of these.
+        before = settled[:, :position]
+        direction = projector[axis] - before @ before[axis]
+        direction -= before @ (before.T @ direction)
         direction /= np.linalg.norm(direction)
         settled[:, position] = direction
-        span -= np.multiply.outer(direction, direction @ span)
+        depth -= direction * direction
     return settled
