@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import bars_of_measures
+import bars_of_models
 import numpy as np
 from bar import Bar, Figure
 from sides import others
@@ -29,7 +30,7 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results"
 RECORD, PAGE = (RESULTS / f"bars.{kind}" for kind in ("json", "md"))
 
 # Files that compare other parts of the package add theirs.
-BARS: Mapping[str, Bar] = {**bars_of_measures.BARS}
+BARS: Mapping[str, Bar] = {**bars_of_measures.BARS, **bars_of_models.BARS}
 
 INTRODUCTION = """\
 # Speed beside the arithmetic and beside other packages
