@@ -44,6 +44,7 @@ from isoscope.measures.reads.moments import MomentParts
 from isoscope.models.layers import LayerClouds, padded
 from isoscope.models.model import open_model
 from isoscope.verbs.profile.api import profile
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -271,13 +272,13 @@ def table(entry: dict[str, Any]) -> list[str]:
 def floor_of(entry: dict[str, Any]) -> str:
     """Say what both reads take at least."""
     layers = entry["layers"]
-    counted = 6 * layers / (24 * (layers - 1))
+    share = 6 * layers / (24 * (layers - 1))
     found = compared(entry["processors"])[PRODUCTS]
     return (
         "A block of the network takes 24 d² operations for a token (12 d² multiplications and as "
         "many additions), and both reads of a layer take 6 d² at least: d² for XᵀX, which is "
         "symmetric, in double precision, in which an operation takes twice as long, and 2 d² for "
-        f"each of two bases. For {layers} layers of {layers - 1} blocks that is {counted:.2f} of "
+        f"each of two bases. For {layers} layers of {layers - 1} blocks that is {share:.2f} of "
         f"the products of the network; these products alone took {found:.2f} of the processor time "
         f"of the bare pass. So both reads take at least {1 + found:.2f} times as long as the bare "
         "pass, whatever else they do."
@@ -301,7 +302,8 @@ def page(record: dict[str, Any]) -> str:
             f"## {entry['model']}, {entry['layers']} layers of {entry['dimensions']}",
             "",
             f"{entry['date']}, {entry['machine']}; {entry['sentences']:,} sentences, "
-            f"{entry['tokens']:,} tokens, {entry['threads']} threads, best of {entry['rounds']}; "
+            f"{entry['tokens']:,} tokens, {counted(entry['threads'], 'thread')}, "
+            f"best of {entry['rounds']}; "
             f"`{entry['command']}`. {entry.get('note', '')}".rstrip(),
             "",
         ]
