@@ -106,7 +106,7 @@ def test_the_checksum_is_of_the_file_and_not_of_the_result(result: Path) -> None
 def test_a_correction(correction: Path) -> None:
     found = verify(correction)
     assert (found.verified, found.kind) == (True, "correction")
-    assert set(states(found)) == {"schema and checksum", "fingerprint", "fitted on", "versions"}
+    assert set(states(found)) == {"header", "fingerprint", "fitted on", "versions"}
 
 
 @pytest.mark.parametrize("place", [0.2, 0.5, 0.9, 0.999])

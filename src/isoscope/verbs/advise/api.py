@@ -388,7 +388,8 @@ def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Row]:
     return rows
 
 
-MEASURES = ("mean_cosine", "i1_scaled", "effective_rank", "hubness")
+# The last one takes the sums over dimensions that a diagnosis needs.
+MEASURES = ("mean_cosine", "i1_scaled", "effective_rank", "hubness", "outlier_dimensions")
 CORRECTIONS = ("none", "center", "all-but-the-top", "whiten")
 
 CAN = (

@@ -83,6 +83,8 @@ def measure_screen(result: Result) -> Screen:
     pictures: list[Block] = [*density_pictures(result), *spectrum_pictures(result)]
     facts = [*meaning(about), *said, *more(result, about)]
     answer, body = diagnosis(about), [numbers, pictures]
+    if is_advice(result):
+        answer += [" ".join(map(str, result.extra.get(REMARKS, [])))]
     if between := [row for row in every if row.part == PART]:
         answer, body = [*answer, *told], [numbers, [query_table(between)]]
     return Screen(title, answer, body, facts)
@@ -236,7 +238,8 @@ def notes(result: Result, rows: Sequence[Row]) -> list[Fact]:
         lambda row: row.note,
     )
     said += [f"{title_of(some[0].measure)}: {why}" for why, some in undefined.items() if why]
-    said += [str(line) for line in result.extra.get(REMARKS, [])]
+    if not is_advice(result):  # whose remarks are the answer
+        said += [str(line) for line in result.extra.get(REMARKS, [])]
     shown = said[:MOST_NOTES]
     if len(said) > len(shown):
         shown.append(f"{counted(len(said) - len(shown), 'more note')}: --details")

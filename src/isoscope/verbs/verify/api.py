@@ -166,13 +166,13 @@ def correction_checks(path: Path) -> list[Check]:
     def header() -> str:
         held.append(read_header(path))
         one = held[0]
-        return f"format {one.format_version}, {one.name}, {one.width_in:,} to {one.width_out:,}"
+        return f"format {one.format_version}, {one.name}, {one.width_in:,} to {one.width_out:,} dimensions"
 
     def tensors() -> str:
         load_correction(path)
-        return f"SHA-256 {held[0].fingerprint[:16]}… of name, parameters and tensors matches"
+        return f"SHA-256 {held[0].fingerprint[:16]}… matches"
 
-    checks = [attempt("schema and checksum", header)]
+    checks = [attempt("header", header)]
     if held:
         one = held[0]
         fitted = f"{one.rows:,} vectors of {one.dtype}, SHA-256 {one.fitted_on[:16]}…"
