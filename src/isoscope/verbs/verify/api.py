@@ -166,7 +166,8 @@ def correction_checks(path: Path) -> list[Check]:
     def header() -> str:
         held.append(read_header(path))
         one = held[0]
-        return f"format {one.format_version}, {one.name}, {one.width_in:,} to {one.width_out:,} dimensions"
+        sizes = f"{one.width_in:,} to {one.width_out:,} dimensions"
+        return f"format {one.format_version}, {one.name}, {sizes}"
 
     def tensors() -> str:
         load_correction(path)
