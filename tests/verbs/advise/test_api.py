@@ -161,7 +161,7 @@ def test_an_offset_is_explained_only_where_it_explains_something() -> None:
     assert isinstance(clipped.correction, Clip)
     caveats = clipped.result.extra["caveats"]
     assert not any("offset" in line or "not rankings" in line for line in caveats)
-    assert any(line.startswith("After clip") and "choose the cut anew" in line for line in caveats)
+    assert any(line.startswith("After clip") and "choose it again" in line for line in caveats)
     # An offset that vectors of one norm share changes no order of their cosines.
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     there = advised(units + 0.1, labels, worthwhile=0.1)
