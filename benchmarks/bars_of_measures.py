@@ -124,7 +124,7 @@ def starting(calls: tuple[str, ...]) -> Iterator[Figure]:
         run_command = "from isoscope.cli.app import main; main()"
         for call in calls:
             ours = partial(process, run_command, *call.split())
-            yield from compared(f"`isoscope {call}`", ours, imports, 11)
+            yield from compared(f"`isoscope {call}`", ours, imports, 11 if len(calls) == 1 else 5)
 
 
 def removal(title: str) -> Iterator[Figure]:
