@@ -33,6 +33,27 @@ def test_an_unknown_word_brings_those_that_begin_alike() -> None:
         explored.rows_of("zebra")
 
 
+def test_a_word_of_any_length_takes_two_searches() -> None:
+    class Counted(str):
+        """Counts how often it is compared."""
+
+        __slots__ = ()
+        times = 0
+
+        def __lt__(self, other: str) -> bool:
+            Counted.times += 1
+            return str.__lt__(self, other)
+
+        def casefold(self) -> Counted:
+            return Counted(str.casefold(self))
+
+    explored = of(*(Counted(f"word{number:03}") for number in range(64)))
+    _ = explored.near("word")
+    Counted.times = 0
+    assert explored.near("word01" + "x" * 10_000)[0] == "word010"
+    assert Counted.times <= 2 * 7
+
+
 def test_only_a_few_are_brought() -> None:
     explored = of(*(f"word{number:03}" for number in range(50)))
     assert explored.near("word") == [f"word{number:03}" for number in range(MOST_NEAR)]

@@ -110,14 +110,15 @@ class Explored:
 
     def near(self, word: str) -> list[str]:
         """Return words that begin with as much of a word as any does."""
-        for length in range(len(word), 0, -1):
-            begin = word[:length].casefold()
-            start = self._begins(begin)
-            found = self._sorted[start : start + MOST_NEAR]
-            alike = [entry for entry in found if entry.casefold().startswith(begin)]
-            if alike:
-                return alike
-        return []
+        # In the order of letters these words are on both sides of the place of the word.
+        folded, place = word.casefold(), self._begins(word)
+        beside = [entry.casefold() for entry in self._sorted[max(place - 1, 0) : place + 1]]
+        begin = folded[: max((common_letters(folded, entry) for entry in beside), default=0)]
+        if not begin:
+            return []
+        start = self._begins(begin)
+        found = self._sorted[start : start + MOST_NEAR]
+        return [entry for entry in found if entry.casefold().startswith(begin)]
 
     def _begins(self, word: str) -> int:
         return bisect_left(self._sorted, word.casefold(), key=str.casefold)
@@ -134,6 +135,18 @@ class Explored:
     def _sorted(self) -> list[str]:
         """All words in the order of their letters, whatever their case."""
         return sorted(self._rows, key=str.casefold)
+
+
+def common_letters(one: str, other: str) -> int:
+    """Return with how many letters in common two words begin.
+
+    Examples
+    --------
+    >>> common_letters("rival", "river")
+    3
+    """
+    differing = (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
 
 
 # Bytes that vectors as they are may take; of larger sources a random part is read.
