@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from isoscope.measures.registry import all_measures
 from isoscope.measures.titles import title_of
 
 
@@ -21,3 +22,10 @@ from isoscope.measures.titles import title_of
 )
 def test_keys_have_titles(key: str, title: str) -> None:
     assert title_of(key) == title
+
+
+def test_no_number_is_called_anisotropy_and_every_measure_has_a_formula() -> None:
+    for measure in all_measures():
+        assert measure.formula
+        names = (measure.name, measure.alias, measure.title, title_of(measure.name))
+        assert not any("isotropy" in name.lower() for name in names), measure.name
