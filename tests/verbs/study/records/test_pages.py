@@ -17,7 +17,7 @@ from study_records_for_tests import (
     verdicts_of_summary,
 )
 
-from isoscope.verbs.study.api import StudyRun
+from isoscope.verbs.study.api import StudyRun, judged
 from isoscope.verbs.study.folder import StudyFolder
 from isoscope.verbs.study.records.costs import costs_table
 from isoscope.verbs.study.records.pages import pages, write_pages
@@ -106,6 +106,18 @@ def test_questions_are_answered_across_papers(made: dict[str, str]) -> None:
     assert "- not “Centring lowers the mean norm” (B-F6): gpt (2 against 1)" in page
     questions = catalogue()["questions"]
     assert {study["question"] for study in catalogue()["studies"].values()} == set(questions)
+
+
+def test_the_newest_record_says_what_a_model_is() -> None:
+    """An earlier version took a matrix that a file holds twice for two."""
+    old, new = some_records()
+    facts, made = new.result.extra["facts"], new.result.extra["made"]
+    later = {**made["gpt"], "date": "2026-12-01"}
+    tied = {**facts, "gpt": {**facts["gpt"], "tied": True}}
+    extra = {**new.result.extra, "facts": tied, "made": {**made, "gpt": later}}
+    newer = judged(new.study, replace(new.result, extra=extra))
+    for runs in ([old, newer], [newer, new], [new, newer]):
+        assert "| gpt | gpt_neox | causal | 70M | tied |" in pages(runs)["studies.md"]
 
 
 def test_a_flag_names_the_models_that_it_is_about(made: dict[str, str]) -> None:

@@ -16,6 +16,7 @@ from isoscope.verbs.study.api import as_subject, judged
 from isoscope.verbs.study.folder import WHOLE, trains_its_own
 from isoscope.verbs.study.judgement.scope import FACTS, MADE
 from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
+from isoscope.verbs.study.records.provenance import MADE as MADE_BY
 from isoscope.verbs.study.registry import Study, all_studies
 
 if TYPE_CHECKING:
@@ -35,14 +36,20 @@ def completed(runs: Sequence[StudyRun]) -> list[StudyRun]:
 
 
 def transformers(runs: Sequence[StudyRun]) -> dict[str, dict[str, Any]]:
-    """Return the models that any record knows the structure of, in the order of their names."""
-    found = {
-        name: facts
-        for run in runs
-        for name, facts in run.result.extra.get(FACTS, {}).items()
-        if facts.get("kind") == "transformer" and facts.get("family")
-    }
-    return dict(sorted(found.items(), key=lambda one: one[0].casefold()))
+    """Return the models that any record knows the structure of, in the order of their names.
+
+    Where records differ, because a later version looked closer, the newest one counts.
+    """
+    known = sorted(
+        (
+            (name, str(run.result.extra.get(MADE_BY, {}).get(name, {}).get("date", "")), facts)
+            for run in runs
+            for name, facts in run.result.extra.get(FACTS, {}).items()
+            if facts.get("kind") == "transformer" and facts.get("family")
+        ),
+        key=lambda one: (one[0].casefold(), one[1]),
+    )
+    return {name: facts for name, _, facts in known}
 
 
 def with_missing(study: Study, result: Result, known: dict[str, dict[str, Any]]) -> StudyRun:
