@@ -38,7 +38,8 @@ def completed(runs: Sequence[StudyRun]) -> list[StudyRun]:
 def transformers(runs: Sequence[StudyRun]) -> dict[str, dict[str, Any]]:
     """Return the models that any record knows the structure of, in the order of their names.
 
-    Where records differ, because a later version looked closer, the newest one counts.
+    Where records differ, because a later version looked closer, the newest one counts; of one day,
+    the one that knows a stored copy of a tied matrix for what it is.
     """
     known = sorted(
         (
@@ -47,7 +48,7 @@ def transformers(runs: Sequence[StudyRun]) -> dict[str, dict[str, Any]]:
             for name, facts in run.result.extra.get(FACTS, {}).items()
             if facts.get("kind") == "transformer" and facts.get("family")
         ),
-        key=lambda one: (one[0].casefold(), one[1]),
+        key=lambda one: (one[0].casefold(), one[1], one[2].get("tied") is True),
     )
     return {name: facts for name, _, facts in known}
 
