@@ -27,6 +27,7 @@ from isoscope.data.formats.safetensors import STORED, read_header, tensor_layout
 from isoscope.data.location import Location
 from isoscope.errors import DataError
 from isoscope.models.runtime import first_line, library
+from isoscope.models.weights.gguf_header import check_header
 from isoscope.models.weights.tensor_names import Shape
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def quantisation_of(path: Path) -> str:
 
 def open_gguf(path: Path) -> Any:
     """Read the head of a GGUF file; its library raises errors of any kind for a forged one."""
+    check_header(path)
     try:
         return library("gguf").GGUFReader(str(path))
     except Exception as error:
