@@ -4,7 +4,7 @@
     python benchmarks/faults.py postgres             a connection cut in every message
     python benchmarks/random_kills.py                fifty random kills of long runs
 
-Results go into docs/results/robust.json as each operation is done; tools/robust_page.py writes the
+Results go into docs/results/robust.json as each operation is done; docs/make_robust.py writes the
 page. ``every`` starts itself again with a shim before the C library, which it compiles with gcc.
 Python's functions are not patched instead, because pyarrow, safetensors and torch write without
 them; a tracer such as strace could inject the same errors, but takes a new process for each case.

@@ -17,6 +17,8 @@ from typing import Any
 RESULTS = Path(__file__).parent / "results"
 RECORD = RESULTS / "robust.json"
 STRESS = Path(__file__).parents[1] / "tests" / "measures" / "stress.json"
+AIM = 100_000
+"""Cases of a target of the fuzzer."""
 FLAT_CYCLES = 10
 """Cycles of the long run that a statement about trends needs, at least."""
 
@@ -39,6 +41,7 @@ def fuzz_section(fuzz: Record) -> list[str]:
     targets = {name: one for name, one in fuzz["targets"].items() if one["cases"]}
     cases = sum(one["cases"] for one in targets.values())
     failures = [(name, f) for name, one in targets.items() for f in one.get("failures", [])]
+    whole = sum(one["cases"] >= AIM for one in targets.values())
     about = fuzz["about"]
     rows = [
         [f"`{name}`", f"{one['cases']:,}", f"{one['read']:,}", f"{one['refused']:,}",
@@ -48,27 +51,58 @@ def fuzz_section(fuzz: Record) -> list[str]:
     lines = [
         "## Mutated inputs", "",
         f"`make fuzz`, seed {about['seed']}, {about['machine']}, Python {about['python']}. "
-        f"**{cases:,} cases** of {len(targets)} targets so far; the aim is 100,000 of each and "
-        "1,000,000 in total. A case has 5 seconds of processor time and 512 MB of resident memory "
-        "in all, and ends with success or one line of at most 300 characters.", "",
+        f"**{cases:,} cases** of {len(targets)} targets, {whole} of which have {AIM:,}. A case has "
+        "5 seconds of processor time and 512 MB of resident memory in all, and ends with success "
+        "or one line of at most 300 characters.", "",
         *table(["target", "cases", "read", "refused", "kinds of failures", "peak MB", "date"],
                rows),
     ]  # fmt: skip
     if failures:
-        lines += ["Failures of this run:", ""]
+        lines += ["What failed; the first case of each is a file of the tests once it is fixed:",
+                  ""]  # fmt: skip
         lines += table(
-            ["target", "kind", "place"],
-            [[f"`{n}`", f["kind"], f"`{f['place'] or 'the child process'}`"] for n, f in failures],
+            ["target", "kind", "place", "cases", "fixed"],
+            [[f"`{n}`", f["kind"], f"`{f['place'] or 'the child process'}`", f["times"],
+              f.get("fixed", "no")] for n, f in failures],
             3,
-        )
+        )  # fmt: skip
     return lines
+
+
+def faults_of(found: Record) -> tuple[int, int]:
+    """Return how many faults were injected at calls that change files, and how many did harm."""
+    return (
+        sum(sum(one["faults"].values()) for one in found.values()),
+        sum(one["harmful"] for one in found.values()),
+    )
+
+
+def cuts_of(found: Record) -> tuple[int, int]:
+    """Return how many connections were cut, and how many cuts did harm."""
+    return sum(one["cuts"] for one in found.values()), sum(
+        len(one["harm"]) for one in found.values()
+    )
+
+
+def faults_summary(record: Record) -> list[str]:
+    """Say how many faults of all kinds were injected."""
+    calls, harmed = faults_of(record.get("faults", {}))
+    cuts, broken = cuts_of(record.get("postgres", {}))
+    before, wrong = faults_of(record.get("faults_before", {}))
+    return [
+        "## Injected faults", "",
+        f"`benchmarks/faults.py` injected **{calls + cuts:,} faults**, {harmed + broken:,} of "
+        f"which did harm: {calls:,} at calls that change files, and {cuts:,} cuts of connections "
+        f"to PostgreSQL. Of {before:,} faults at calls before the repairs, {wrong:,} did harm. "
+        "Fifty random kills of long runs, on this machine and on Ray, are on [another "
+        "page](faults.md).", "",
+    ]  # fmt: skip
 
 
 def faults_section(faults: Record, heading: str) -> list[str]:
     """Return what became of the injected faults."""
     kinds = list(dict.fromkeys(kind for one in faults.values() for kind in one["faults"]))
-    total = sum(sum(one["faults"].values()) for one in faults.values())
-    harm = sum(one["harmful"] for one in faults.values())
+    total, harm = faults_of(faults)
     rows = [
         [f"`{name}`", sum(one["calls"].values()), *(one["faults"].get(kind, 0) for kind in kinds),
          one["harmful"], one["date"]]
@@ -94,7 +128,7 @@ def postgres_section(found: Record) -> list[str]:
     rows = [[name, one["messages"], one["cuts"], one["refused"], len(one["harm"]), one["date"]]
             for name, one in found.items()]  # fmt: skip
     return [
-        "## Connections to PostgreSQL", "",
+        "### Connections to PostgreSQL", "",
         "`python benchmarks/faults.py postgres`: a proxy cuts the connection in the middle of "
         "every message of the protocol, in both directions. The database is then as it was or as "
         "it was to be, and the error is one line.", "",
@@ -205,9 +239,10 @@ def page(record: Record, stress: Record | None) -> str:
     if record.get("fuzz"):
         lines += fuzz_section(record["fuzz"])
     if record.get("faults"):
-        lines += faults_section(record["faults"], "## Faults at every call")
+        lines += faults_summary(record)
+        lines += faults_section(record["faults"], "### Faults at every call")
     if record.get("faults_before"):
-        lines += faults_section(record["faults_before"], "## The same before repairs")
+        lines += faults_section(record["faults_before"], "### The same before repairs")
         lines += [
             "Two operations are left out, whose checks were themselves wrong at that time.",
             "",

@@ -188,6 +188,35 @@ def measured(folder: Path) -> None:
     )
 
 
+def labelled(folder: Path) -> None:
+    """Write labelled pairs of rows."""
+    rows = "".join(f"{k}\t{(7 * k + 1) % 60}\t{k // 2 % 2}\n" for k in range(60))
+    (folder / "pairs.tsv").write_text(f"row1\trow2\tscore\n{rows}")
+
+
+def threshold(folder: Path, resume: bool) -> None:
+    """Find thresholds, and write a map of scores and a result."""
+    del resume
+    isoscope.threshold(
+        folder / "x.npy", pairs=folder / "pairs.tsv", corrections="none",
+        map_file=folder / "map.json",
+    ).save(folder / "out.json")  # fmt: skip
+
+
+def evaluate(folder: Path, resume: bool) -> None:
+    """Score vectors on labelled pairs."""
+    del resume
+    isoscope.evaluate(folder / "x.npy", [f"pairs:{folder / 'pairs.tsv'}"], "none").save(
+        folder / "out.json"
+    )
+
+
+def diff(folder: Path, resume: bool) -> None:
+    """Compare two clouds."""
+    del resume
+    isoscope.diff(folder / "x.npy", folder / "y.npy").save(folder / "out.json")
+
+
 def study(folder: Path, resume: bool) -> None:
     """Run a study."""
     del resume
@@ -304,6 +333,14 @@ SMALL_OPERATIONS = [
         with_vectors(measured, put("table.md"), put("page.html")),
         ("table.md", "page.html"),
     ),
+    Operation(
+        "threshold",
+        threshold,
+        with_vectors(labelled, put("map.json"), put("out.json")),
+        ("map.json", "out.json"),
+    ),
+    Operation("evaluate", evaluate, with_vectors(labelled, put("out.json")), ("out.json",)),
+    Operation("diff", diff, with_vectors(more_vectors, put("out.json")), ("out.json",)),
     Operation("study", study, with_vectors(), ("studies",), ("studies",)),
     apply_many(None),
 ]
