@@ -113,7 +113,7 @@ def test_steps_without_a_configuration_do_not_block_the_next_run(tmp_path: Path)
     assert not folder.exists()
     folder.mkdir()
     (folder / "step 100.safetensors").write_bytes(b"weights of somebody")
-    with pytest.raises(UsageError, match="a folder with other files"):
+    with pytest.raises(UsageError, match="contains other files"):
         Journal.open(folder, ASKED)
 
 

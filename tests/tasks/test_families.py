@@ -106,7 +106,7 @@ def test_word_senses_with_a_probe(run: Callable[..., Result], tmp_path: Path) ->
     (table,) = result.tables
     assert table.measure == "wic/mlp/epochs"
     assert [row["epoch"] for row in table.rows] == list(range(1, 11))
-    with pytest.raises(UsageError, match="the probe mlp; name it"):
+    with pytest.raises(UsageError, match="need --probe mlp"):
         run("wic", "none", probe="logistic", epochs=True)
     with pytest.raises(UsageError, match="probe"):
         run("wic", "none", probe="forest")

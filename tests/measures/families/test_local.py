@@ -62,7 +62,7 @@ def test_mistakes(name: str, message: str) -> None:
 def test_rows_that_do_not_make_the_clusters_are_undefined() -> None:
     row = isoscope.measure(np.ones((40, 3)), "local_i1:n_clusters=4:seeds=2", "none").rows[0]
     assert row.value is None
-    assert "do not make 4 clusters" in row.note
+    assert "do not form 4 clusters" in row.note
 
 
 def by_hand(cloud: np.ndarray, groups: np.ndarray) -> float:

@@ -75,7 +75,7 @@ def test_wrong_calls(tiny_model: Callable[[str], Path], monkeypatch: pytest.Monk
         explain(folder, topics="weather")
     with pytest.raises(UsageError, match="name at least one topic"):
         explain(folder, topics=" , ")
-    with pytest.raises(UsageError, match="one token at least"):
+    with pytest.raises(UsageError, match="tokens must be at least 1"):
         explain(folder, tokens=0)
     with pytest.raises(UsageError, match="no layer of tiny-bert is called 'block 9'"):
         explain(folder, TEXTS, topics="clusters", layer="block 9")

@@ -49,7 +49,7 @@ def test_what_calibrations_change_in_points_comes_first() -> None:
     assert "Significantly better than none: cosreg on rte +5.0 (+3.9 to +6.1)" in text
     assert "significantly worse than none: flow on rte -10.0 (-11.1 to -8.9)." in text
     assert "rte, accuracy: change against none, which has 60.0 points:" in text
-    assert "With 3 runs of each, a change of less than about 1.1 does not show." in text
+    assert "With 3 runs of each, a change of less than about 1.1 cannot be detected." in text
     assert "isoscope study run D-T1 --from runs.json" in text
     assert "0.800" in text  # I1 of the head
 
@@ -200,7 +200,7 @@ def test_needs_are_those_of_the_size() -> None:
     assert plan_need(Plan("clm", "tiny", steps=100, tie=False), 3, "").memory > need.memory
     said = line_of([need], 1e11)
     assert said.startswith("3 runs, 300 steps in all: roughly 2 to 10 min on this machine")
-    assert "Each learns from a text." in said
+    assert "Each is trained on a text." in said
     assert f"about {need.memory / 2**30:.1f} GiB of memory" in said
 
 
@@ -226,5 +226,5 @@ def test_short_work_is_not_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     announced([Need(2, 10, 1e13, 1e9, "much"), Need(1, 5, 1e13, 2e9, "more")], None, said.append)
     (line,) = said
     assert line.startswith("3 runs, 25 steps in all: roughly 5 to 20 min on this machine")
-    assert "about 1.9 GiB of memory. Each learns from much; more." in line
+    assert "about 1.9 GiB of memory. Each is trained on much; more." in line
     announced([Need(2, 10, 1e15, 1e9, "much")], None, None)

@@ -132,7 +132,7 @@ def test_without_positions_nothing_is_found(tmp_path: Path, seed: int) -> None:
     assert not found.found
     accuracies = values(found, ACCURACY)
     assert f"the best accuracy is {max(accuracies.values()):.2f} in" in found.sentence
-    assert "No layer tells positions" in found.sentence
+    assert "Positions cannot be read from any layer" in found.sentence
     assert "majority 0.1" in found.sentence
     assert "outlier" not in found.sentence  # its rank would say nothing
 

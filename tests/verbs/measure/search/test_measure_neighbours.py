@@ -43,7 +43,7 @@ def test_what_a_person_reads(run: Run, vectors: Path) -> None:
     assert "vectors: what a search would notice" in done.out
     assert "recall of binary codes" in done.out
     assert "Verdict:" in done.out
-    assert "No label was used" in done.out
+    assert "No labels were used" in done.out
     assert done.error == ""
     without = run("measure", vectors, "--corrections", "none,center", "--details")
     assert "search" not in without.out
@@ -84,7 +84,7 @@ def test_a_sample_of_rows_is_what_all_of_it_is_about(run: Run, vectors: Path) ->
         (["--neighbours", "--k", "0"], 2, "--k"),
         (["--neighbours", "--k", "151", "--neighbour-sample", "302"], 1, "300 rows with a dir"),
         (["--reduce", "4,16"], 2, "vectors has 8 dimensions and cannot be reduced to 16"),
-        (["--reduce", "few"], 2, "such as 64,128,256, not 'few'"),
+        (["--reduce", "few"], 2, "such as 64,128,256, got 'few'"),
         (["--reduce", "0"], 2, "whole numbers from 1"),
         (["--pairs", "PAIRS"], 2, "--pairs is for --reduce"),
         (["--reduce", "4", "--pairs", "absent.tsv"], 2, "absent.tsv"),

@@ -80,7 +80,7 @@ def test_a_sentence_for_a_correction(
 ) -> None:
     first, last = remarks(rows_with(changes, kept), 10)
     assert first == line
-    assert last.startswith("No label was used")
+    assert last.startswith("No labels were used")
 
 
 @given(

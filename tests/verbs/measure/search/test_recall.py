@@ -161,7 +161,7 @@ def test_an_offset_hides_what_binary_codes_could_tell() -> None:
     first = result.extra["neighbours"]["remarks"][0]
     assert f"binary codes from {before:.2f} to {after:.2f}" in first
     assert first.startswith("center raises the recall of rescored binary codes from")
-    assert "No label was used" in result.extra["neighbours"]["remarks"][-1]
+    assert "No labels were used" in result.extra["neighbours"]["remarks"][-1]
 
 
 def test_intervals_are_those_of_means_over_queries() -> None:

@@ -165,7 +165,7 @@ def test_progress_and_fits() -> None:
     [
         ("8,200", "array has 6 dimensions and cannot be reduced to 200"),
         ("", "whole numbers from 1"),
-        ("8,many", "whole numbers of at least 1, such as 64,128,256, not 'many'"),
+        ("8,many", "whole numbers of at least 1, such as 64,128,256, got 'many'"),
         ([0], "whole numbers from 1"),
         ([], "at least one number"),
     ],

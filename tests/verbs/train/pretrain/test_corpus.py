@@ -111,7 +111,7 @@ def test_counts_are_those_of_the_training_blocks(toy_corpus: Corpus) -> None:
 
 
 def test_words_say_how_much_there_is(toy_corpus: Corpus) -> None:
-    assert f"{toy_corpus.train.size:,} tokens to learn from" in toy_corpus.words
+    assert f"{toy_corpus.train.size:,} tokens for training" in toy_corpus.words
     assert f"{toy_corpus.validation.size:,} for validation" in toy_corpus.words
     assert f"vocabulary {len(toy_corpus.tokenizer):,}" in toy_corpus.words
 
