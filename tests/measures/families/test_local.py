@@ -49,8 +49,8 @@ def test_values_below_the_smallest_double_keep_their_logarithm() -> None:
     ("name", "message"),
     [
         ("local_i1:clusters=2", "did you mean n_clusters"),
-        ("local_i1:n_clusters=0", "whole number from 1"),
-        ("local_i1:n_clusters", "whole number from 1"),
+        ("local_i1:n_clusters=0", "whole number of at least 1"),
+        ("local_i1:n_clusters", "whole number of at least 1"),
         ("i1:n_clusters=2", "no option of i1"),
     ],
 )

@@ -87,7 +87,7 @@ def test_wrong_calls(tiny_model: Callable[[str], Path], monkeypatch: pytest.Monk
         explain(folder, TEXTS, groups="nowhere")
     with pytest.raises(UsageError, match="--every chooses among checkpoints"):
         explain(folder, every=2)
-    with pytest.raises(UsageError, match="name one"):
+    with pytest.raises(UsageError, match="give only one of them"):
         explain(folder, revision="a", revisions="step*")
     monkeypatch.setattr(
         "isoscope.verbs.explain.api.TOPICS", {"misses": Topic("misses", "", "", miss)}

@@ -209,7 +209,7 @@ def test_measures(client: TestClient, spaces: Spaces) -> None:
         ("neighbours", {"word": "  "}, "name a word"),
         ("neighbours", {"word": "twice", "correction": "magic"}, "no correction"),
         ("neighbours", {"word": "twice", "occurrence": "2"}, "occurrence is a whole number from 0"),
-        ("neighbours", {"word": "twice", "k": "0"}, "k is a whole number from 1 to 50"),
+        ("neighbours", {"word": "twice", "k": "0"}, "k must be a whole number from 1 to 50"),
         ("neighbours", {"word": "twice", "k": "²"}, "k is a whole number"),
         ("neighbours", {"word": "twice", "k": "٣"}, "k is a whole number"),
         ("neighbours", {"row": "1500"}, "row must be a whole number from 0 to 1499, got '1500'"),

@@ -85,7 +85,7 @@ def test_a_sample_of_rows_is_what_all_of_it_is_about(run: Run, vectors: Path) ->
         (["--neighbours", "--k", "151", "--neighbour-sample", "302"], 1, "300 rows with a dir"),
         (["--reduce", "4,16"], 2, "vectors has 8 dimensions and cannot be reduced to 16"),
         (["--reduce", "few"], 2, "such as 64,128,256, got 'few'"),
-        (["--reduce", "0"], 2, "whole numbers from 1"),
+        (["--reduce", "0"], 2, "whole numbers of at least 1"),
         (["--pairs", "PAIRS"], 2, "--pairs is for --reduce"),
         (["--reduce", "4", "--pairs", "absent.tsv"], 2, "absent.tsv"),
         (["--reduce", "4", "--pairs", "PAIRS", "--sample", "50"], 2, "leave --sample out"),
