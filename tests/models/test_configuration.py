@@ -72,6 +72,21 @@ def test_a_gguf_file_of_nested_arrays(tmp_path: Path) -> None:
         read_config(Source("x", "x.gguf", tmp_path, "x.gguf"))
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"attn_implementation": "somebody/kernel"},
+        {"_attn_implementation": "somebody/kernel@main:forward"},
+        {"_attn_implementation": {"text_config": "somebody/kernel"}},
+        {"text_config": {"_experts_implementation": "somebody/kernel"}},
+    ],
+)
+def test_code_on_the_hub_is_not_loaded(tmp_path: Path, entries: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="_implementation names code on the hub, which isoscope "):
+        read(tmp_path, {"model_type": "bert", **entries})
+    read(tmp_path, {"model_type": "bert", "attn_implementation": "sdpa"})
+
+
 def test_code_is_not_run_where_transformers_has_the_architecture(tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text("raise SystemExit('was run')\n")
     config = read(tmp_path, {"model_type": "falcon", "auto_map": {"AutoConfig": "code.Config"}})

@@ -226,6 +226,8 @@ def read_about(path: Path) -> dict[str, Any]:
         about = checked_header(path, file)[1]
         if not isinstance(about["step"], str) or not isinstance(about["finished"], bool):
             raise damaged(path)
+        if entry_path(path.parent, about["step"]).name != path.name:
+            raise damaged(path)
         return about
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from isoscope.compute.memory import LOADED, QUANTISED, TRAINED, check_bytes
-from isoscope.errors import DataError, check_name
+from isoscope.errors import DataError, check_name, cut
 from isoscope.models.runtime import (
     computable,
     device_name,
@@ -41,6 +41,7 @@ from isoscope.models.structure.stored_parts import stored_parts
 from isoscope.models.weights import weight_files
 from isoscope.models.weights.embeddings import EmbeddingCloud, embedding_cloud
 from isoscope.models.weights.gguf_copies import stores_one_matrix_twice
+from isoscope.models.weights.gguf_header import check_header
 from isoscope.models.weights.tensors import StoredWeights, check_weights, stored_weights
 from isoscope.models.weights.weight_files import quantisation_of
 
@@ -49,6 +50,8 @@ def read_config(source: Source) -> Any:
     """Read the configuration of a model whose architecture transformers has itself."""
     if source.gguf is None:
         check_config(source)
+    else:
+        check_header(source.folder / source.gguf)  # which transformers reads as well
     transformers = library("transformers")
     try:
         with quietly():
@@ -112,6 +115,7 @@ def check_entries(entries: Mapping[str, Any], where: str) -> None:
             f"{where}: architectures must be a list of strings, got {architectures!r:.60}"
         )
     check_layers(entries, where)
+    check_implementations(entries, where)
     quantised = entries.get("quantization_config")
     method = quantised.get("quant_method") if isinstance(quantised, dict) else None
     if method is not None and not is_known_quantisation(method):
@@ -134,6 +138,23 @@ def check_layers(entries: Mapping[Any, Any], where: str) -> None:
             and name.startswith(("n", "encoder", "decoder"))
         ):
             raise DataError(f"{where}: {name} is {value:g}, more than any network has")
+
+
+def check_implementations(entries: Mapping[Any, Any], where: str) -> None:
+    """Refuse code on the hub that computes parts of a network, which a configuration may name.
+
+    transformers loads it where the package ``kernels`` is installed: ``"attn_implementation":
+    "somebody/something"`` would run native code of somebody.
+    """
+    for key, value in entries.items():
+        named = [*value.values()] if isinstance(value, Mapping) else [value]
+        if str(key).endswith("_implementation") and any("/" in str(name) for name in named):
+            raise DataError(
+                f"{where}: {cut(str(key))} names code on the hub, which isoscope never runs; "
+                "remove that entry"
+            )
+        if isinstance(value, Mapping):
+            check_implementations(value, where)
 
 
 def is_known_quantisation(method: object) -> bool:

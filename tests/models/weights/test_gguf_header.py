@@ -40,7 +40,7 @@ TENSOR = text(b"t") + struct.pack("<I", 9) + bytes(8 * 9 + 12)
         (header(tensors=2**60), "1,152,921,504,606,846,976 tensors"),
         (header(array(0, 10**9)), "1,000,000,000 values of an array"),
         (header(array(TEXT, 10**9)), "1,000,000,000 values of an array"),
-        (header(array(99, 1)), "values of an array|has the type 99"),
+        (header(array(99, 1, bytes(8))), "has the type 99, which is none"),
         (header(NESTED), "nested too deeply"),
         (header(text(b"k") + struct.pack("<I", 77)), "has the type 77, which is none"),
         (header(struct.pack("<Q", 2**63) + b"k"), "9,223,372,036,854,775,808 bytes"),

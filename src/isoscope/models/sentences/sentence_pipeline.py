@@ -284,6 +284,8 @@ class PipelineReader:
         if not places or places[0] != ("Transformer", ""):
             found = f"{places[0][0]} in {places[0][1] or '.'!r}" if places else "nothing"
             raise self._refused(f"its first module should be a Transformer, not {found}")
+        if any(kind == "Transformer" for kind, _ in places[1:]):
+            raise self._refused("it has two networks, and texts go through one")
         if self.config.is_encoder_decoder and self.config.model_type not in ENCODERS:
             raise self._refused(f"it pools the states of a decoder ({self.config.model_type})")
         self.source.fetch_files([f"{path}/*.json" for _, path in places if path])

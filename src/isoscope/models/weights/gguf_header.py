@@ -83,7 +83,7 @@ class Walk:
     def _array(self, depth: int) -> None:
         kind, count = self._number("I"), self._number("Q")
         if depth == DEEPEST:
-            raise ValueError("its arrays are nested too deeply")
+            raise ValueError("it is nested too deeply")
         self._room(count, SIZES.get(kind, LEAST_TEXT), "values of an array")
         self._values += count
         if self._values > MOST_VALUES:
