@@ -37,6 +37,10 @@ from isoscope.tasks.datasets.beir import read_retrieval
 from isoscope.tasks.datasets.own_pairs import read_own_pairs
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.evaluate.word_vectors import read_vocabulary
+from isoscope.verbs.study.answer import several_screen
+from isoscope.verbs.study.folder import StudyFolder
+from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.text import compared_markdown, summary
 from isoscope.verbs.threshold.score_map import ScoreMap, load_maps, save_maps
 
 VECTORS = np.random.default_rng(0).standard_normal((60, 4)).astype(np.float32) + 0.5
@@ -102,6 +106,28 @@ def result_seeds() -> list[Files]:
 def read_report(folder: Path) -> object:
     text = isoscope.report([folder / "result.json"], corrections=("*",), references=True)
     return min(len(text), 3)
+
+
+def study_seeds() -> list[Files]:
+    """Return the files of a folder with one study."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        np.save(folder / "x.npy", VECTORS)
+        StudyFolder(folder / "studies").run(
+            find_study("B-T1"), [f"mine={folder / 'x.npy'}"], seed=1, command="the call"
+        )
+        files = (folder / "studies").rglob("*.json")
+        return [{
+            path.relative_to(folder / "studies").as_posix(): path.read_bytes() for path in files
+        }]  # fmt: skip
+
+
+def read_studies(folder: Path) -> object:
+    runs = list(StudyFolder(folder).runs())
+    json.dumps([summary(run) for run in runs])
+    compared_markdown(runs, "")
+    several_screen(runs, "studies", compared=True)
+    return len(runs)
 
 
 def signed_correction(content: bytes, random: Random) -> bytes:
@@ -340,6 +366,7 @@ TARGETS = [
         read_stored_correction,
         {".safetensors": signed_correction},
     ),
+    Target("studies", study_seeds, read_studies, {".json": changed_json}, tiny=60),
     Target("journal", journal_seeds, read_journal,
            {".safetensors": signed_entry, ".json": changed_json}),
     Target("vector cache", cache_seeds, read_cached, {".isoscope-vectors": signed_cache}),

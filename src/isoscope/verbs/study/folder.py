@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -283,7 +283,8 @@ class StudyFolder:
         parts = {path.stem: checked_result(path) for path in files}
         if not parts:
             return None
-        return joined_parts(study, parts)
+        with as_recorded(self.path / PARTS / study.id):
+            return joined_parts(study, parts)
 
     def prepare(self) -> None:
         """Make the folder, before any work is done for it."""
@@ -453,7 +454,25 @@ def load_run(path: Path) -> StudyRun:
     about = result.extra.get("study")
     if not isinstance(about, dict):
         raise DataError(f"{path} is no result of isoscope study run")
-    return judged(find_study(str(about.get("id"))), result)
+    with as_recorded(path):
+        return judged(find_study(str(about.get("id"))), result)
+
+
+@contextmanager
+def as_recorded(path: Path) -> Iterator[None]:
+    """Refuse in a line what is a result, and was still not written by a study.
+
+    A result keeps anything under ``extra``, and judging takes it for what a study puts there.
+    """
+    try:
+        yield
+    except IsoscopeError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{path} was changed or damaged: it is no record of a study; delete it, and run the "
+            "study again"
+        ) from error
 
 
 def checked_result(path: Path) -> Result:
