@@ -51,7 +51,7 @@ CHECKS = (
     Check("list tasks", shows="sts-b"),
     Check("study list", shows="B-T1"),
     Check("study show B-T1", shows="Biś"),
-    Check("report result.json", shows="mean_cosine"),
+    Check("report result.json", shows="mean cosine"),
     Check("measure vectors.npy --html page.html", "report"),
     Check("measure vectors.npy --figures figures", "report"),
     Check("measure vectors.npy --neighbours", "search", shows="recall of HNSW"),

@@ -92,7 +92,7 @@ def test_no_error_shows_credentials(table: Server, run: Run, tmp_path: Path) -> 
     wrong = source.replace("ge%2540", "Falsch")
     cases: dict[tuple[str | Path, ...], str] = {
         ("measure", wrong): "the server rejects this user and password",
-        ("measure", table.address("own", user=USER)): "requires a password; give it into",
+        ("measure", table.address("own", user=USER)): "requires a password; give it in",
         ("measure", wrong.replace(USER, "nobody")): "has no such user",
         ("measure", source + "&nonsense=1"): "libpq does not understand this address",
         ("measure", source.replace("/test?", "/absent?")): "has no such database",

@@ -75,9 +75,9 @@ def test_a_wrong_call_is_raised_as_what_it_is(pool: Processes) -> None:
 
 
 def test_what_cannot_be_sent_is_one_clear_line(pool: Processes) -> None:
-    with pytest.raises(UsageError, match="exists in this process only, and workers are other"):
+    with pytest.raises(UsageError, match="exist in this process only, and workers are other"):
         done(pool, lambda shard, _: shard, 1)
-    with pytest.raises(UsageError, match="exists in this process only"):
+    with pytest.raises(UsageError, match="exist in this process only"):
         list(pool.run(Reading(), [(0, threading.Lock())], no_tick))
     assert done(pool, Reading(), 2) == {0: Nested(0), 1: Nested(1)}
 
@@ -138,7 +138,7 @@ def test_a_shard_that_kills_every_worker_is_one_clear_line(tmp_path: Path) -> No
         with pytest.raises(DataError) as caught, Processes(1) as pool:
             stage.run(pool, fatal)
     assert "\n" not in str(caught.value)
-    assert f"a worker died {RETRIES + 1} times over shard 2, " in str(caught.value)
+    assert f"a worker died {RETRIES + 1} times while working on shard 2, " in str(caught.value)
     assert "--resume" in str(caught.value)
     with Journal.open(tmp_path / "j", {}, resume=True) as journal, Processes(1) as pool:
         again: Stage[Numbered, Nested] = Stage("read", shards, [1] * 4, Nested, journal)

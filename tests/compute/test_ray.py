@@ -78,9 +78,9 @@ def test_a_wrong_call_is_raised_as_what_it_is(pool: RayActors) -> None:
 
 
 def test_what_cannot_be_sent_is_one_clear_line(pool: RayActors) -> None:
-    with pytest.raises(UsageError, match="exists in this process only, and workers are other"):
+    with pytest.raises(UsageError, match="exist in this process only, and workers are other"):
         done(pool, lambda shard, _: shard, 1)
-    with pytest.raises(UsageError, match="exists in this process only"):
+    with pytest.raises(UsageError, match="exist in this process only"):
         list(pool.run(Reading(), [(0, threading.Lock())], no_tick))
     assert done(pool, Reading(), 2) == {0: Nested(0), 1: Nested(1)}
 

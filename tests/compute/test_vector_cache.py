@@ -137,7 +137,7 @@ def test_files_of_others_stay(cache: VectorCache) -> None:
 def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = VectorCache(tmp_path / "file")
-    with pytest.warns(UserWarning, match="vectors are not kept"):
+    with pytest.warns(UserWarning, match="vectors are not cached"):
         cache.put(SPACE, KEYS, VECTORS)
     assert not cache.get(SPACE, KEYS)[0].any()
 

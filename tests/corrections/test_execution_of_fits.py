@@ -61,8 +61,8 @@ def test_ray_is_opened_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) ->
     ("change", "words"),
     [
         ({"configuration": {"correction": "whiten"}}, 'with correction "center", and'),
-        ({"source": ArrayCloud(VECTORS + 1)}, "begun with source.sha256"),
-        ({"shard": 9}, "begun with shard_rows 7"),
+        ({"source": ArrayCloud(VECTORS + 1)}, "started with source.sha256"),
+        ({"shard": 9}, "started with shard_rows 7"),
     ],
 )
 def test_the_journal_knows_what_was_asked(
@@ -136,7 +136,7 @@ def test_options_that_make_no_sense_are_refused_at_once() -> None:
         ({"engine": "spark"}, "--engine must be local, ray or ray:ADDRESS, got 'spark'"),
         ({"workers": 0}, "workers must be at least 1, got 0"),
         ({"on_error": "ignore"}, "on-error must be stop or skip, got 'ignore'"),
-        ({"shard": 0}, "a shard has at least one of its rows, not 0"),
+        ({"shard": 0}, "a shard must have at least one of its rows, got 0"),
     ):
         with pytest.raises(UsageError, match=words):
             Execution(**wrong)

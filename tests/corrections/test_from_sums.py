@@ -21,10 +21,10 @@ def test_others_are_fitted_here(name: str) -> None:
     correction = make_correction(name)
     check_workers(correction, "local", None, resume=False)
     for engine, workers, resume, words in (
-        ("ray", None, False, f"Ray fits {ABLE}; {name} is .*: leave --engine out$"),
-        ("ray:auto", 2, True, f"{name} is .*: leave --engine out$"),
+        ("ray", None, False, f"Ray fits {ABLE}; {name} can only be .*: leave --engine out$"),
+        ("ray:auto", 2, True, f"{name} can only be fitted in this process: leave --engine out$"),
         ("local", 1, False, f"--workers is for {ABLE}; {name} is .*: leave it out$"),
-        ("local", None, True, f"of {ABLE} can go on; {name} .*: leave --resume out$"),
+        ("local", None, True, f"of {ABLE} can be resumed, not of {name}: leave --resume out$"),
     ):
         with pytest.raises(UsageError, match=words):
             check_workers(correction, engine, workers, resume=resume)

@@ -95,7 +95,7 @@ def test_what_a_correction_must_not_return(made: np.ndarray) -> None:
 def test_wrong_calls() -> None:
     with pytest.raises(UsageError, match="at least one correction"):
         named([])
-    with pytest.raises(UsageError, match="fit and transform, which int has not"):
+    with pytest.raises(UsageError, match="fit and transform, which int does not"):
         named([3])  # type: ignore[list-item]
 
 

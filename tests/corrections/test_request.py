@@ -94,5 +94,5 @@ def test_every_part_of_a_run_is_corrected_on_its_own(tmp_path) -> None:  # type:
 
 
 def test_estimators_are_not_names() -> None:
-    with pytest.raises(UsageError, match="corrections are named"):
+    with pytest.raises(UsageError, match="corrections must be names"):
         isoscope.measure(CLOUD, corrections=[make_correction("whiten")])  # type: ignore[list-item]

@@ -252,7 +252,7 @@ def test_a_class_that_is_registered_later(path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(DataError, match="do not fit together"):
         load_correction(path)
     forge(path, Doubling().fit(CLOUD), arrays=lambda a: without(a, "factor"))
-    with pytest.raises(DataError, match="do not fit together: 'factor'"):
+    with pytest.raises(DataError, match="do not fit together: it lacks 'factor'"):
         load_correction(path)
 
 

@@ -62,5 +62,5 @@ def test_the_label_document_is_used_unasked() -> None:
 
 
 def test_an_unknown_label_is_named_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="no label 'author'.*has: word"):
+    with pytest.raises(UsageError, match="no label 'author'.*have: word"):
         Dealer("author").deal(Batch(np.zeros((1, 2)), 0, {"word": np.array(["x"])}))

@@ -147,7 +147,7 @@ def test_no_texts_and_wrong_ones(bert: Model) -> None:
     assert encoder.encode([])["block 3"].shape == (0, 32)
     with pytest.raises(DataError, match="half of a surrogate pair"):
         encoder.encode(["\ud83d"])
-    with pytest.raises(DataError, match="not int"):
+    with pytest.raises(DataError, match="got int"):
         encoder.encode([3])  # type: ignore[list-item]
     with pytest.raises(UsageError, match="no pooling"):
         Encoder(bert, "sum")

@@ -227,5 +227,5 @@ def test_no_token_is_an_error(tiny_model: Folder) -> None:
     model = opened(tiny_model, "bert")
     nothing = "\u200b"
     assert kept_ids(model, nothing) == []
-    with pytest.raises(DataError, match=r"texts: no token is left to look at \(special tokens out"):
+    with pytest.raises(DataError, match=r"texts: all tokens were excluded \(special tokens out"):
         read_tokens(model, open_texts([nothing]), ENOUGH)

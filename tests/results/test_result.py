@@ -81,7 +81,7 @@ def test_markdown_marks_length(result: isoscope.Result) -> None:
     assert "| measure | none | center | all-but-the-top | whiten |" in text
     assert "| i1 \\* |" in text
     assert "| i1_scaled |" in text
-    assert "\\* changes with the length" in text
+    assert "\\* changes with the norm" in text
     assert "Verdict:" in text
 
 

@@ -109,7 +109,7 @@ def test_the_papers_settings_are_the_default() -> None:
 
 
 def test_bad_settings_and_a_missing_torch_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="1 or more"):
+    with pytest.raises(UsageError, match="at least 1"):
         MlpProbe(epochs=0)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(UsageError, match=r"needs torch.*pip install 'isoscope\[models\]'"):

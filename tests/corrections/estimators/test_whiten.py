@@ -132,7 +132,7 @@ def test_float32_that_whitening_stretches_far_is_computed_in_double() -> None:
 def test_wrong_parameters_are_refused() -> None:
     with pytest.raises(UsageError, match="at most 12"):
         Whiten(13).fit(CLOUD)
-    with pytest.raises(UsageError, match="from 1 on"):
+    with pytest.raises(UsageError, match="of at least 1"):
         Whiten(0).fit(CLOUD)
     with pytest.raises(UsageError, match="pca or zca"):
         Whiten(kind="cholesky").fit(CLOUD)  # type: ignore[arg-type]

@@ -186,7 +186,7 @@ def test_what_numpy_says_of_a_damaged_header_is_cut(
 def test_a_file_of_many_arrays_names_some(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", **{f"layer {k}": np.eye(3) for k in range(200)})
     with pytest.raises(
-        UsageError, match=r"holds 200 arrays .*layer 7 float64 \(3, 3\) and 192 more"
+        UsageError, match=r"holds 200 arrays; .*layer 7 float64 \(3, 3\) and 192 more"
     ):
         isoscope.open_cloud(tmp_path / "x.npz")
 

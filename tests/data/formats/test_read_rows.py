@@ -167,7 +167,7 @@ def test_only_stretches_that_hold_a_row_are_read(tmp_path: Path, ending: str, ki
 @pytest.mark.parametrize("ending", SEEKABLE)
 def test_rows_that_are_not_there(tmp_path: Path, ending: str, indices: list[int]) -> None:
     cloud = written(tmp_path, ending, {})
-    with pytest.raises(UsageError, match="sorted, different"):
+    with pytest.raises(UsageError, match="sorted, distinct"):
         cloud.read_rows(np.array(indices))
 
 

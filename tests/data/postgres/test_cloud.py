@@ -288,7 +288,9 @@ def test_what_is_not_there(postgres: Server) -> None:
         opened(postgres.address("present", "column=w"))
     with pytest.raises(UsageError, match="no column of present is called 'key'"):
         opened(postgres.address("present", "id=key"))
-    with pytest.raises(DataError, match="the column id is integer, no vector;.*CREATE EXTENSION"):
+    with pytest.raises(
+        DataError, match="the column id is integer, not a vector;.*CREATE EXTENSION"
+    ):
         opened(postgres.address("present", "column=id"))
     with pytest.raises(DataError, match=r"the column v is vector\(3\); ids are"):
         opened(postgres.address("present", "id=v"))
@@ -300,7 +302,7 @@ def test_what_is_not_there(postgres: Server) -> None:
 
 def test_a_database_without_the_extension(postgres: Server) -> None:
     postgres.run("CREATE TABLE IF NOT EXISTS docs (id int PRIMARY KEY, v text)", db="bare")
-    with pytest.raises(DataError, match="the column v is text, no vector; .*CREATE EXTENSION"):
+    with pytest.raises(DataError, match="the column v is text, not a vector; .*CREATE EXTENSION"):
         opened(postgres.address("docs", "column=v", db="bare"))
     with pytest.raises(DataError, match="no column of docs holds vectors; it has id integer, v te"):
         opened(postgres.address("docs", db="bare"))
@@ -310,7 +312,7 @@ def test_several_columns_of_vectors(postgres: Server) -> None:
     postgres.table("two", "id int PRIMARY KEY, a vector(1), b vector(2)")
     postgres.run("INSERT INTO two VALUES (1, '[1]', '[2,3]'), (2, '[4]', '[5,6]')")
     source = postgres.address("two")
-    with pytest.raises(UsageError, match=r"2 arrays .* a vector\(1\), b vector\(2\)"):
+    with pytest.raises(UsageError, match=r"2 arrays; .*: a vector\(1\), b vector\(2\)"):
         opened(source)
     assert opened(source, "b").width == 2
     assert opened(source + "&column=b", "b").width == 2

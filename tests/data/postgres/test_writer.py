@@ -155,7 +155,7 @@ def test_what_is_there_is_never_changed(postgres: Server) -> None:
             write(source, out)
     assert columns(postgres, "others") == [("id", "integer"), ("v", "vector(3)")]
     postgres.run("CREATE VIEW shown AS SELECT * FROM docs")
-    with pytest.raises(UsageError, match="shown is no table"):
+    with pytest.raises(UsageError, match="shown is not a table"):
         write(source, postgres.address("shown", "column=w"))
 
 

@@ -145,9 +145,9 @@ def test_held_labels_are_never_seen() -> None:
 
 def test_one_class_or_none_is_refused() -> None:
     mine = problem(np.where(np.arange(TEXTS) < 80, 1, 0))
-    with pytest.raises(DataError, match="toy: all 80 texts are of the class '1'"):
+    with pytest.raises(DataError, match="toy: all 80 training texts are of the class '1'"):
         mine.outputs(VECTORS, LEARN, HELD)
-    with pytest.raises(DataError, match="no texts with vectors"):
+    with pytest.raises(DataError, match="no training texts with vectors"):
         mine.outputs(VECTORS, LEARN[:0], HELD)
 
 

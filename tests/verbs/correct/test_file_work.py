@@ -143,7 +143,9 @@ def test_a_file_that_is_gone_is_noticed(apply: Apply, monkeypatch: pytest.Monkey
         apply()
     written_until(monkeypatch, 99)
     Path("new/part-0.npy").unlink()
-    with pytest.raises(DataError, match="new/part-0.npy was .* gone; delete new.journal to start"):
+    with pytest.raises(
+        DataError, match="new/part-0.npy was written .* missing; delete new.journal to start"
+    ):
         apply(resume=True)
 
 

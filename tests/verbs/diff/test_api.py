@@ -246,7 +246,7 @@ def test_documents_are_exchanged_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"b": B[:, :5], "same_rows": False}, "12 dimensions and array 5.*--same-rows"),
+        ({"b": B[:, :5], "same_rows": False}, "12 dimensions and array has 5.*--same-rows"),
         ({"b": B[:400], "same_rows": True}, "array has 450 rows and array 400.*--other-rows"),
         ({"b": B[:40]}, "array has 40 rows; two clouds are compared from 50 rows on"),
         ({"b": B, "k": 0}, "k, the number of neighbours"),

@@ -97,7 +97,7 @@ def test_tasks_are_listed_with_their_data(run: Run, data: Path) -> None:
     assert "word-similarity:FILE" in shown
     rows = {row["name"]: row for row in json.loads(run("list", "tasks", "--json").out)}
     assert rows["rare-words"]["size"] == 2034
-    assert "not looked for" in rows["men"]["data"]
+    assert "not searched for" in rows["men"]["data"]
     assert not rows["men"]["present"]
 
 

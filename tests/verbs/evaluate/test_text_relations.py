@@ -34,8 +34,8 @@ def test_there_is_a_grid_a_question_and_a_sentence_below(result: Result) -> None
     assert "undefined: score or isotropy is the same everywhere" in text
     assert text.count("Verdict: ") == 3
     assert "Verdict: all spaces: over 32 spaces of 1 model, 0 of 2 relations say that" in text
-    assert "8 layers of 1 model; 95% intervals from leaving out runs of neighbouring" in text
-    assert "4 layers of 1 model; 95% intervals" in text
+    assert "8 layers of 1 model; 95 % intervals from leaving out runs of neighbouring" in text
+    assert "4 layers of 1 model; 95 % intervals" in text
     assert "<table>" in result._repr_html_()
     assert "all spaces" in repr(result)
 

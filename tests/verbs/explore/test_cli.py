@@ -70,15 +70,26 @@ def test_a_model_that_reads(
         (["nowhere.npy"], "nowhere.npy"),
     ],
 )
-def test_calls_that_make_no_sense(served: Served, arguments: list[str], words: str) -> None:
+def test_calls_that_make_no_sense(
+    served: Served,
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.ones((3, 2)))
     with pytest.raises(UsageError, match=words):
         run(*arguments)
     assert not served
 
 
-def test_a_port_that_is_taken_is_told_before_anything_is_read(served: Served) -> None:
+def test_a_port_that_is_taken_is_told_before_anything_is_read(
+    served: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.npy").write_bytes(b"")
     with running.listen() as sock, pytest.raises(UsageError, match="leave --port out"):
-        run("nowhere.npy", "--port", str(sock.getsockname()[1]))
+        run(tmp_path / "broken.npy", "--port", str(sock.getsockname()[1]))
     assert not served
 
 

@@ -100,7 +100,7 @@ def test_it_listens_on_this_machine_alone() -> None:
 def test_a_port_that_is_taken() -> None:
     with running.listen() as sock:
         port = sock.getsockname()[1]
-        with pytest.raises(UsageError, match=f"port {port} cannot be had .*leave --port out"):
+        with pytest.raises(UsageError, match=f"port {port} cannot be used .*leave --port out"):
             running.listen(port)
     with running.listen(port) as again:
         assert again.getsockname()[1] == port

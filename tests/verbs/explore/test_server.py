@@ -208,13 +208,13 @@ def test_measures(client: TestClient, spaces: Spaces) -> None:
         ("neighbours", {}, "name a word"),
         ("neighbours", {"word": "  "}, "name a word"),
         ("neighbours", {"word": "twice", "correction": "magic"}, "no correction"),
-        ("neighbours", {"word": "twice", "occurrence": "2"}, "occurrence is a whole number from 0"),
+        ("neighbours", {"word": "twice", "occurrence": "2"}, "occurrence must be a whole number"),
         ("neighbours", {"word": "twice", "k": "0"}, "k must be a whole number from 1 to 50"),
-        ("neighbours", {"word": "twice", "k": "²"}, "k is a whole number"),
-        ("neighbours", {"word": "twice", "k": "٣"}, "k is a whole number"),
+        ("neighbours", {"word": "twice", "k": "²"}, "k must be a whole number"),
+        ("neighbours", {"word": "twice", "k": "٣"}, "k must be a whole number"),
         ("neighbours", {"row": "1500"}, "row must be a whole number from 0 to 1499, got '1500'"),
-        ("neighbours", {"row": "-1"}, "row is a whole number"),
-        ("neighbours", {"row": "9" * 5000}, "row is a whole number"),
+        ("neighbours", {"row": "-1"}, "row must be a whole number"),
+        ("neighbours", {"row": "9" * 5000}, "row must be a whole number"),
     ],
 )  # fmt: skip
 def test_what_does_not_exist(

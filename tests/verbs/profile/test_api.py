@@ -144,7 +144,7 @@ def test_which_tokens_count_is_said_and_decides(model: Model) -> None:
     plain = profile(model, TEXTS, measures="mean_norm")
     later = profile(model, TEXTS, measures="mean_norm", skip_first=2, special_tokens=True)
     assert "special tokens out" in plain.rows[0].protocol
-    assert "special tokens in, first 2 positions out" in later.rows[0].protocol
+    assert "special tokens in, without the first 2 positions" in later.rows[0].protocol
     matrix = collected(model, TokenRule(special=True, skip_first=2))
     for name, vectors in matrix.items():
         mean = np.linalg.norm(vectors.astype(np.float64), axis=1).mean()
@@ -213,7 +213,7 @@ def test_wrong_options_are_named(
 
 
 def test_texts_too_short_to_count(tiny_model: Callable[[str], Path]) -> None:
-    with pytest.raises(DataError, match="no token is left"):
+    with pytest.raises(DataError, match="all tokens were excluded"):
         profile(str(tiny_model("bert")), ["a", "the"], skip_first=10)
 
 

@@ -130,7 +130,7 @@ def test_a_model_without_a_tokenizer(isoscope: Run, bert: Path, text: Path, tmp_
     [
         (["--layers", "block 9"], 2, "block 9"),
         (["--measures", "mean_cosin"], 2, "mean_cosin"),
-        (["--corrections", "cluster-pc-removal"], 2, "without a fit"),
+        (["--corrections", "cluster-pc-removal"], 2, "measures only none, center"),
         (["--column", "text"], 2, "--column"),
         (["--resume"], 2, "--out"),
         (["--max-norm-multiple", "0.5"], 2, "above 1"),

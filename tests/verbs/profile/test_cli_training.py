@@ -120,7 +120,7 @@ def test_going_on_without_fetching_again(
         (["--every", "ten"], "--every must be log or a number of at least 1, got ten"),
         (["--revisions", "epoch*"], "fits 'epoch*'; there are step0, step1, step20, step100;"),
         (["--cache", "somewhere"], "add --revisions"),
-        (["--revision", "step0", "--revisions", "step*"], "name one"),
+        (["--revision", "step0", "--revisions", "step*"], "give only one"),
     ],
 )
 def test_wrong_calls_are_one_line(

@@ -166,7 +166,7 @@ def test_killed_three_times_is_as_if_it_never_was(
 
     texts = fatal_texts(pattern, folders[1], frozenset({0}))
     monkeypatch.setattr(processes, "RETRIES", 0)
-    with pytest.raises(DataError, match="a worker died 1 time over .* --resume"):
+    with pytest.raises(DataError, match="a worker died 1 time while working on .* --resume"):
         found_by(model, texts, workers=1, journal=journal, resume=True)
     assert turns(folders[1], "last line") == 1  # in the second read: the first was over
 

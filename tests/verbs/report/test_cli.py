@@ -116,7 +116,7 @@ def test_a_screen_for_people(
     assert any(line.split()[:2] == ["effective", "rank"] for line in lines)
     both = run("report", *results)
     assert both.out.startswith("2 results · one, two\n")
-    assert "--html report.html" in both.out
+    assert "--html report.html" in " ".join(both.out.split()).replace("\\ ", "")
     assert "--format markdown" in both.out
     chosen = run("report", *results, "--columns", "i1*")
     assert "I1 at unit scale" in " ".join(chosen.out.split())

@@ -113,7 +113,7 @@ def test_parts_and_protocols() -> None:
         ["block 2", "all tokens", "0.7500"],
         ["block 2", "without the first", "0.5000"],
     ]
-    with pytest.raises(UsageError, match="differ in part: add it to --rows"):
+    with pytest.raises(UsageError, match="differ in part; tell them apart with --rows model,part"):
         report([Result(result.rows[:2])], rows=["model"])
     with pytest.raises(UsageError, match="from two results; name one of them"):
         report([Result([row(value=1.0)]), Result([row(value=2.0)])])

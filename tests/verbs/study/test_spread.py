@@ -148,7 +148,7 @@ def test_a_worker_that_dies_ends_its_own_study_only(
         "B-T1": False, "B-F6": True, "B-F1": False,
     }  # fmt: skip
     (kept,) = (run for run in folder.runs() if run.study.id == "B-F6")
-    assert "its process died" in kept.result.extra[NOT_RUN_FIELD]["v"]
+    assert "its process was killed" in kept.result.extra[NOT_RUN_FIELD]["v"]
 
 
 def test_a_single_study_says_that_it_shares_nothing() -> None:

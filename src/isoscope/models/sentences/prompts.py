@@ -52,7 +52,7 @@ class Prompts:
         >>> prompts.find("querry")
         Traceback (most recent call last):
             ...
-        isoscope.errors.UsageError: no prompt of e5 is called 'querry'; did you mean query? known: query; a prompt of your own has a space or a colon, as in 'querry: '
+        isoscope.errors.UsageError: no prompt of e5 is called 'querry'; did you mean query? known: query; a prompt of your own must contain a space or a colon, as in 'querry: '
         """  # noqa: E501
         if given in self.known:
             return self.known[given]

@@ -95,7 +95,7 @@ def value_of(found: Explanation, measure: str, part: str = "embedding matrix") -
 def test_a_random_model_has_nothing_to_do_with_frequency(tmp_path: Path, seed: int) -> None:
     found = explained(open_model(str(made_model(tmp_path, seed))), seed)
     assert not found.found, found.sentence
-    assert found.sentence.startswith("Frequency explains neither components nor lengths")
+    assert found.sentence.startswith("Frequency explains neither components nor norms")
     assert "the strongest: " in found.sentence
     assert "The 20 unused tokens are not clearly closer" in found.sentence
     bands = {row.part: row for row in found.rows if row.measure == "mean_cosine"}

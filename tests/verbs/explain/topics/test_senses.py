@@ -208,7 +208,7 @@ def test_figures_that_are_undefined() -> None:
     assert scores[CONTRAST].note == "no interval from fewer than 4 verbs"
     assert further(scores) == 0
     said = sentence_of({"none": scores}, "l")
-    assert "cannot be told" in said
+    assert "it is not known" in said
     assert "no interval from fewer than 4 verbs; 3 verbs" in said
     vectors, verbs, senses, tenses = made(0, 2, 0.5)
     alone = contrasted(vectors, verbs, verbs, tenses)
@@ -342,7 +342,7 @@ def test_layer_and_number_are_the_users(tiny_model: Callable[[str], Path], tmp_p
     assert {row.n for row in found.rows if row.measure in (ALL, "i1")} == {48}
     assert "whole verbs up to 50 occurrences" in found.rows[0].protocol
     assert not found.found
-    assert "cannot be told" in found.sentence
+    assert "it is not known" in found.sentence
 
 
 @pytest.mark.parametrize("named", [True, False])

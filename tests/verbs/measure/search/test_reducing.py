@@ -164,9 +164,9 @@ def test_progress_and_fits() -> None:
     ("components", "words"),
     [
         ("8,200", "array has 6 dimensions and cannot be reduced to 200"),
-        ("", "whole numbers from 1"),
+        ("", "whole numbers of at least 1"),
         ("8,many", "whole numbers of at least 1, such as 64,128,256, got 'many'"),
-        ([0], "whole numbers from 1"),
+        ([0], "whole numbers of at least 1"),
         ([], "at least one number"),
     ],
 )

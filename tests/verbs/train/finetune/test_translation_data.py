@@ -41,7 +41,7 @@ def test_the_last_part_is_scored(tmp_path: Path) -> None:
     save_aligned(tmp_path, "dev", toy_pairs(3, 1))
     found = translation_data(TASK, tmp_path)
     assert (len(found.train), len(found.scored), found.dev) == (8, 3, ())
-    assert found.notes == ("learned from train.xx, scored on dev.xx",)
+    assert found.notes == ("trained on train.xx, scored on dev.xx",)
 
 
 def test_pairs_with_an_empty_side_are_left_out(tmp_path: Path) -> None:

@@ -462,7 +462,7 @@ def test_two_runs_in_one_folder(
 def test_a_record_of_less_than_nothing(
     toy_texts: list[str], small_plan: Plans, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="record .* not -1"):
+    with pytest.raises(UsageError, match="record .* got -1"):
         pretrain(toy_texts, small_plan(), tmp_path / "model", record=-1)
     assert not (tmp_path / "model").exists()
 
