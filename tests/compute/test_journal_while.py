@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoscope.compute.journal import Journal, journal_while, refuse_unfinished
+from isoscope.compute.journal import Journal, journal_while, refuse_unfinished, remove_unused
 from isoscope.errors import DataError, UsageError
 
 ASKED = {"correction": "center"}
@@ -190,3 +190,21 @@ def test_an_interrupt_while_it_goes_on_keeps_it(
         monkeypatch.undo()
     with Journal.open(folder, ASKED, resume=True) as journal:
         assert journal.steps == ("read 0-0",)
+
+
+def test_a_folder_that_no_run_uses_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    remove_unused(folder)  # which is not there
+    for names in ((), ("lock",)):
+        folder.mkdir()
+        for name in names:
+            (folder / name).touch()
+        remove_unused(folder)
+        assert not folder.exists()
+    with Journal.open(folder, ASKED):
+        remove_unused(folder)
+    remove_unused(folder)
+    assert (folder / "configuration.json").is_file()
+    (folder / "configuration.json").rename(folder / "of somebody")
+    remove_unused(folder)
+    assert (folder / "of somebody").is_file()

@@ -12,7 +12,7 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from isoscope.compute.journal import CONFIGURATION, Journal, check_same
+from isoscope.compute.journal import CONFIGURATION, Journal, check_same, remove_unused
 from isoscope.data.output import PREFIX, cannot_be_written
 from isoscope.errors import DataError, UsageError
 from isoscope.models.runtime import device_name, quietly
@@ -113,6 +113,7 @@ def pretrain(
         if (folder / JOURNAL / CONFIGURATION).is_file():
             with Journal.open(folder / JOURNAL, configuration, resume=True) as journal:
                 journal.remove()
+        remove_unused(folder / JOURNAL)  # which could not be removed at the end of the run
         return result
     where = device_name(device)
     try:
