@@ -103,6 +103,14 @@ def faults_section(faults: Record, heading: str) -> list[str]:
     """Return what became of the injected faults."""
     kinds = list(dict.fromkeys(kind for one in faults.values() for kind in one["faults"]))
     total, harm = faults_of(faults)
+    part = {
+        name: (sum(one["faults"].values()), len(kinds) * sum(one["calls"].values()))
+        for name, one in faults.items()
+    }
+    sampled = [
+        f"Of `{name}`, {tried:,} of {possible:,} possible faults were injected."
+        for name, (tried, possible) in part.items() if tried < possible
+    ]  # fmt: skip
     rows = [
         [f"`{name}`", sum(one["calls"].values()), *(one["faults"].get(kind, 0) for kind in kinds),
          one["harmful"], one["date"]]
@@ -116,6 +124,7 @@ def faults_section(faults: Record, heading: str) -> list[str]:
         "each, the target is old or new, the error is one line, and running again (with "
         "`--resume` where there is a journal) gives what an undisturbed run gives, and leaves "
         f"nothing else. **{total:,} faults, {harm:,} of them did harm.**", "",
+        *([*sampled, ""] if sampled else []),
         *table(["operation", "calls", *kinds, "harm", "date"], rows),
         *(f"- `{name}`, {one['fault']} at call {one['call']} ({one['what']}): {one['wrong']}"
           for name, found in faults.items() for one in found["harm"][:3]),
@@ -136,7 +145,21 @@ def postgres_section(found: Record) -> list[str]:
     ]  # fmt: skip
 
 
-def soak_section(soak: Record) -> list[str]:
+def soak_before(soak: Record) -> str:
+    """Return what an earlier run found, in a sentence."""
+    trends = ", ".join(
+        f"{name} {soak['trends'][name]['per_hour']:+g} ± {soak['trends'][name]['half_width']:g}"
+        for name in ("api uss", "api rss", "explore uss", "explore rss")
+    )
+    return (
+        f"An earlier run, begun {soak['started']}, took {soak['minutes']:g} minutes, of which it "
+        f"was stopped for {soak['stopped_minutes']:g}, and had {soak['cycles']} cycles; its "
+        f"changes per hour: {trends}. Memory that no other process shares (uss) also changes when "
+        "other processes with the same libraries begin and end."
+    )
+
+
+def soak_section(soak: Record, before: list[Record]) -> list[str]:
     """Return the long run; of trends only where there were enough cycles."""
     lines = [
         "## A long run", "",
@@ -161,7 +184,8 @@ def soak_section(soak: Record) -> list[str]:
         *lines,
         f"All numbers {same}; the server answered {soak['server_errors']} times with an error of "
         "its own. Trends after the first quarter, with 95 % intervals from ten stretches:", "",
-        *table(["quantity", "mean", "change per hour"], rows),
+        *table(["quantity (memory in MB)", "mean", "change per hour"], rows),
+        *(line for one in before for line in (soak_before(one), "")),
         "![memory, handles, threads and temporary files over the run](soak.svg)", "",
     ]  # fmt: skip
 
@@ -250,7 +274,7 @@ def page(record: Record, stress: Record | None) -> str:
     if record.get("postgres"):
         lines += postgres_section(record["postgres"])
     if record.get("soak"):
-        lines += soak_section(record["soak"])
+        lines += soak_section(record["soak"], record.get("soak_before", []))
     if stress:
         lines += stress_section(stress)
     if record.get("wide"):

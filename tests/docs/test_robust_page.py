@@ -43,6 +43,7 @@ def test_what_must_be_shown_is_there(maker: ModuleType, record: Any) -> None:
     cuts, broken = maker.cuts_of(record["postgres"])
     assert calls + cuts >= 2_000
     assert harmed == broken == 0
+    assert record["soak"]["minutes"] >= 120
     targets = record["fuzz"]["targets"]
     assert sum(one["cases"] for one in targets.values()) >= 1_000_000
     assert all(one.get("fixed") for name in targets for one in targets[name].get("failures", []))

@@ -9,6 +9,7 @@ import pytest
 from changes_for_tests import change, rewritten
 from pyarrow import parquet
 
+import isoscope
 from isoscope.data import rewrite_files
 from isoscope.data.formats import parquet as module
 from isoscope.errors import DataError, UsageError
@@ -118,3 +119,13 @@ def test_a_note_that_is_none_of_ours(tmp_path: Path) -> None:
         parquet.write_table(damaged, tmp_path / "v.parquet")
         with pytest.raises(DataError, match="not a JSON list"):
             rewrite_files(str(tmp_path / "v.parquet"), str(tmp_path / "w.parquet"), change(6))
+
+
+def test_a_forged_description_of_a_column_is_one_line(tmp_path: Path) -> None:
+    """Arrow would end the process if it were asked for the codec of that column."""
+    found = Path(__file__).parents[2] / "fuzz" / "found" / "vectors-.parquet"
+    forged = found / "histogram-of-another-size" / "x.parquet"
+    center = isoscope.make_correction("center").fit(np.eye(9, 4) + 1)
+    with pytest.raises(DataError, match="histogram size mismatch"):
+        isoscope.apply_correction(center, str(forged), tmp_path / "out.parquet")
+    assert not list(tmp_path.iterdir())

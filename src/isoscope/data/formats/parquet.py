@@ -97,6 +97,9 @@ def write_parquet(rewrite: Rewrite, file: BinaryIO) -> None:
 
 def settings(source: Any, position: int) -> dict[str, Any]:
     """Return how a file was written, as far as it tells: codecs, dictionaries, names, version."""
+    # Arrow ends the process where the description of a column is forged, unless it is read first,
+    # which raises an error instead.
+    next(source.iter_batches(1, row_groups=[0]), None)
     group = source.metadata.row_group(0)
     chunks = [group.column(k) for k in range(group.num_columns)]
     vectors = source.schema_arrow.names[position]

@@ -60,7 +60,7 @@ def cells(opened: OpenColumns, stretch: int, column: str, where: str, first: int
 
     The first row that is no UTF-8 is named, which Arrow does not check.
     """
-    for array in opened.read(stretch, column, safe_step(opened, stretch, column)):
+    for array in opened.read(stretch, column, safe_step(opened, stretch)):
         try:
             yield from array.to_pylist()
         except UnicodeDecodeError as error:
@@ -71,13 +71,13 @@ def cells(opened: OpenColumns, stretch: int, column: str, where: str, first: int
         first += len(array)
 
 
-def safe_step(opened: OpenColumns, stretch: int, column: str) -> int:
-    """Return how many rows of a row group may be unpacked at a time."""
+def safe_step(opened: OpenColumns, stretch: int) -> int:
+    """Return how many rows of a row group may be unpacked at a time, as all its columns are long.
+
+    Arrow tells the length of one column as well, but ends the process if the column is forged.
+    """
     group = opened.file.metadata.row_group(stretch)  # type: ignore[attr-defined]
-    chunks = [group.column(k) for k in range(group.num_columns)]
-    unpacked = sum(
-        chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column
-    )
+    unpacked = group.total_byte_size
     return min(max(STEP_BYTES // max(int(unpacked), 1), LEAST_STEP), STEP)
 
 
