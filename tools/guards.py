@@ -143,6 +143,12 @@ VOLATILE: tuple[tuple[str, str], ...] = (
     # Time. In JSON it is a field, or a row of its own measure.
     (rf'("(?:seconds|seconds_left|elapsed|rate)": )(?:{NUMBER}|null)', r"\1<seconds>"),
     (rf'("measure": "[^"]*seconds[^"]*",\s*"value": ){NUMBER}', r"\1<seconds>"),
+    # What studies took us, which follows from the records of their last runs.
+    (r'"costs": \[[^\]]*\]', '"costs": "<measured>"'),
+    (r"(?m)^(  Took    ).*\n(?: {10}.*\n)*", r"\1<measured>\n"),
+    (r"(?m)^.* on \S+: it took .* \(2 cores, [^\n]*\n", ""),
+    (rf'"processor": {NUMBER},\s*', ""),
+    (r"; \d+ left, about [^\n]*", ""),
     # A line that is there from one second on, and one that is there after every second.
     (r"(?m)^[\d,]+ s of training\n", ""),
     (r'\{"progress": "[^"]*", "done": (\d+), "total": (?!\1,)[^}]*\}\n', ""),
