@@ -53,6 +53,22 @@ def test_nothing_to_do(folder: Path) -> None:
     assert "recommended" not in "\n".join(lines[4:])
 
 
+@pytest.mark.parametrize("graded", [True, False])
+def test_the_next_command_has_the_pairs(folder: Path, tmp_path: Path, graded: bool) -> None:
+    pairs = folder / "pairs.tsv"
+    if not graded:
+        rows = "".join(f"{i}\t{200 + i}\t{'yes' if i < 100 else 'no'}\n" for i in range(200))
+        pairs = tmp_path / "pairs.tsv"
+        pairs.write_text("row1\trow2\tlabel\n" + rows)
+    advice = isoscope.advise(
+        folder / "sound.npy", pairs=pairs, corrections="center", worthwhile=0.05,
+        command="isoscope advise sound.npy --pairs pairs.tsv",
+    )  # fmt: skip
+    wanted = "isoscope threshold sound.npy --pairs pairs.tsv" + " --positive '>=4'" * graded
+    (line,) = [one for one in screen_lines(advice.result) if one.startswith("  Next")]
+    assert line.removeprefix("  Next").split("  which")[0].strip() == wanted
+
+
 def test_pairs_that_are_left_out_are_told(folder: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text((folder / "pairs.tsv").read_text() + "7\t7\t3\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.results.fields import DIFFERENCE, UNCORRECTED
 from isoscope.results.screen.blocks import Fact, Screen, Text
-from isoscope.results.screen.commands import given, next_step, quoted
+from isoscope.results.screen.commands import ABOUT_THE_SOURCE, given, next_step, quoted
 from isoscope.results.screen.forest import Entry, forest
 from isoscope.verbs.advise.text import alpha_of
 
@@ -51,7 +51,7 @@ def facts_of(result: Result, told: dict[str, Any]) -> list[Fact]:
     """Return caveats, the file that was written, and the command to run next."""
     facts = [Fact("Note", str(one)) for one in result.extra.get("caveats", [])]
     written = told.get("written")
-    places, _ = given(result.command)
+    places, options = given(result.command)
     source = quoted(places[0]) if places else "SOURCE"
     if written:
         facts.append(Fact("Wrote", str(written)))
@@ -62,6 +62,13 @@ def facts_of(result: Result, told: dict[str, Any]) -> list[Fact]:
     elif told.get("correction") not in (None, UNCORRECTED) and result.command:
         text = f"{result.command} --out correction.safetensors"
         facts.append(Fact("Next", text, "write the correction", command=True))
+    elif "--pairs" in options:
+        # Without the pairs, the cosines of a model would be those of its vocabulary, not of texts.
+        graded = not any(row.measure.endswith("/auc") for row in result.rows)
+        more = ("--positive", quoted(">=4")) if graded else ()
+        keep = (*ABOUT_THE_SOURCE, "--pairs")
+        remark = "which threshold separates matches?"
+        facts.append(next_step(result, "threshold", *more, remark=remark, keep=keep))
     else:
         facts.append(next_step(result, "threshold", remark="which cosines are more than chance?"))
     return [*facts, Fact("More", "--details  scores, p-values, settings     --html FILE  a page")]
