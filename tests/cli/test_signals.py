@@ -42,9 +42,10 @@ app.main()
 """
 
 
-def not_as_nohup_does() -> None:
-    """Heed SIGHUP: tests that run under nohup ignore it, and what they start would inherit that."""
+def heed_signals() -> None:
+    """Heed signals that tests ignore under nohup or in the background: children inherit that."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def started(code: str, *arguments: str, **options: object) -> subprocess.Popen[str]:
@@ -54,7 +55,7 @@ def started(code: str, *arguments: str, **options: object) -> subprocess.Popen[s
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        **{"preexec_fn": not_as_nohup_does, **options},  # type: ignore[call-overload]
+        **{"preexec_fn": heed_signals, **options},  # type: ignore[call-overload]
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
