@@ -444,6 +444,26 @@ def test_sides_may_be_other_measures_for_every_correction() -> None:
     assert len(verdict.cases) == 1
 
 
+def test_a_claim_about_certain_sets_takes_all_of_them_to_hold() -> None:
+    claim = Claim(
+        "on both", {"measure": "*/acc"}, CENTER, ">", NONE, sets=("rte", "cola")
+    )  # fmt: skip
+    better = [figure("A", "none", 0.5, measure="rte/acc"),
+              figure("A", "center", 0.7, measure="rte/acc")]  # fmt: skip
+    worse = [replace(row, value=1.2 - (row.value or 0.0), low=1.2 - (row.high or 0.0),
+                     high=1.2 - (row.low or 0.0)) for row in better]  # fmt: skip
+    other = [replace(row, measure="cola/acc") for row in better]
+    assert outcomes(claim, [*better, *other]) == ["holds"]
+    (some,) = judge(claim, better)
+    assert (some.outcome, some.sets_missing) == ("undecided", ("cola",))
+    assert "no figures for cola" in some.reason
+    (against,) = judge(claim, worse)
+    assert against.outcome == "fails"  # and not reversed, which is about all sets as well
+    assert outcomes(claim, [*worse, *(replace(row, measure="cola/acc") for row in worse)]) == [
+        "reversed"
+    ]
+
+
 def test_the_difference_of_two_scores_is_used_where_there_is_one() -> None:
     rows = [
         figure("A", "none", 0.65, 0.1, measure="sts/spearman"),

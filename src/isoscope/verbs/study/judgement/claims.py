@@ -152,6 +152,8 @@ class Claim:
     floor : Floor, optional
         What the same figure without correction must be; where the claim is about a difference, the
         figure that it is taken from.
+    sets : tuple of str
+        Sets that it speaks of. It takes all of them to support the claim, and one to contradict it.
 
     Examples
     --------
@@ -174,6 +176,7 @@ class Claim:
     counts_tokens: bool = False
     takes_weights: bool = True
     floor: Floor | None = None
+    sets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for pattern in (self.select, self.left, self.right_fields, *self.excluding):
@@ -309,7 +312,8 @@ class Claim:
         lookup = {row_key(row): row for row in rows}
         cases = [c for group in self._groups(chosen) for c in self._cases(group, lookup)]
         flags = flags_of(self, [pair for pair, _ in cases], lookup, blank, result)
-        found = replace(blank, cases=[case for _, case in cases], flags=flags)
+        missing = tuple(name for name in self.sets if not any(of_set(row, name) for row in chosen))
+        found = replace(blank, cases=[case for _, case in cases], flags=flags, sets_missing=missing)
         if not cases:
             return replace(found, reason=f"no figures for {self._wanted()}")
         if any(case.true is None for case in found.cases):
@@ -324,6 +328,10 @@ class Claim:
         holds = conjunction([case.p_true for case in cases], needed)
         fails = conjunction([case.p_false for case in cases], m - needed + 1)
         reverse = max(case.p_opposite for case in cases)
+        if found.sets_missing:
+            # What was not looked at may be otherwise: no number of other sets can show that it is
+            # not. One set that contradicts a claim about all of them is enough.
+            holds = reverse = 1.0
         return replace(
             found, outcome=UNDECIDED, p_holds=min(1.0, 2 * holds), p_fails=min(1.0, 2 * fails),
             p_reversed=min(1.0, 2 * reverse),
@@ -449,6 +457,11 @@ class Claim:
             for side in (self.select, self.left, self.right_fields)
             for key, value in side.items()
         )
+
+
+def of_set(row: Row, name: str) -> bool:
+    """Whether a figure is about a set, which its measure or its part begins with."""
+    return name in (row.measure.partition("/")[0], row.part.partition("/")[0])
 
 
 def conjunction(p_values: Sequence[float], least: int) -> float:

@@ -109,6 +109,7 @@ def because(verdict: Verdict, adjusted: float) -> str:
         said += [f"significantly false in {false}"] if false else []
     said += [f"{NOTHING.how} for {unknown}"] if unknown else []
     said += [f"{TOO_WEAK} in {len(weak)}"] if weak else []
+    said += [f"no figures for {', '.join(verdict.sets_missing)}"] if verdict.sets_missing else []
     exact = all(case.how == EXACT for case in cases)
     said.append(EXACT if exact else f"p {p_text(adjusted)}")
     return ", ".join(said)

@@ -72,6 +72,8 @@ class Verdict:
     flags: tuple[str, ...] = ()
     p: float | None = None
     """Corrected by Holm's method; None where nothing was weighed."""
+    sets_missing: tuple[str, ...] = ()
+    """Sets that the claim speaks of and that have no figures."""
     p_holds: float | None = field(default=None, repr=False)
     p_fails: float | None = field(default=None, repr=False)
     p_reversed: float | None = field(default=None, repr=False)
@@ -83,4 +85,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain dictionaries and lists."""
-        return {**asdict(self), "other_models": list(self.other_models), "flags": list(self.flags)}
+        lists = {
+            name: list(getattr(self, name)) for name in ("other_models", "flags", "sets_missing")
+        }
+        return {**asdict(self), **lists}

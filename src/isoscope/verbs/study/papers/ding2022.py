@@ -180,6 +180,8 @@ def printed_table_1() -> dict[Key, float]:
 
 
 SPECTRUM = {"correction": "spectrum-*"}
+# Where spectrum control predicts the same for everything, in the paper.
+COLLAPSING = ("cola", "mrpc", "sts-b")
 
 add_study(
     "D-T1", table_1,
@@ -190,8 +192,8 @@ add_study(
           {"subject": ALL_MODELS}, {"measure": WORSE}, ">=", 0.26, scope=FINETUNED),
     Claim("with both kinds of spectrum control, all predictions on CoLA, MRPC and STS-B are the "
           "same",
-          {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0, scope=FINETUNED,
-          floor=Floor("<=", MOST_CONSTANT)),
+          {"measure": CONSTANT, "part": "|".join(COLLAPSING)}, SPECTRUM, ">=", 1.0,
+          scope=FINETUNED, floor=Floor("<=", MOST_CONSTANT), sets=COLLAPSING),
     models=GLUE_MODELS, printed=printed_table_1, tasks=GLUE_TASKS, trains=True,
     over_models=cell_rows,
 )  # fmt: skip

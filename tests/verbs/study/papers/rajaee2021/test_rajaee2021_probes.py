@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,12 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     PAPERS_SETTINGS,
     Settings,
 )
-from isoscope.verbs.study.papers.rajaee2021.tasks import AVERAGE, averages, deciding
+from isoscope.verbs.study.papers.rajaee2021.tasks import (
+    AVERAGE,
+    PROBE_SETS,
+    averages,
+    deciding,
+)
 from isoscope.verbs.study.registry import find_study
 
 pytestmark = OTHER_SIZE
@@ -123,18 +128,24 @@ def test_scores_are_those_of_the_network(
     assert "printed" not in result.row("average_of_2", GLOBAL).extra
     assert result.left_out == {"sets without data (sst-2, mrpc, wic, boolq)": 4}
     assert {table.measure for table in result.tables} == {"rte/mlp/accuracy", "cola/mlp/matthews"}
-    assert {verdict.outcome for verdict in run.verdicts} <= {
-        "holds",
-        "fails",
-        "reversed",
-        "undecided",
-    }
+    *on_sets, of_the_average = run.verdicts
+    # Two of the six sets cannot show what is so on all of them.
+    assert {verdict.outcome for verdict in on_sets} <= {"fails", "undecided"}
+    assert (of_the_average.outcome, "only rte, cola" in of_the_average.reason) == ("not run", True)
 
 
 def test_some_sets_alone(tiny_model: Folder, data: Path) -> None:
     write_wic(data)
     result = run_study("R-T3", [str(tiny_model("bert"))], data=data, tasks="WiC, rte").result
-    assert {row.measure.split("/")[0] for row in result} == {"rte", "wic", "average_of_2"}
+    assert {row.measure.split("/")[0] for row in result} == {
+        "rte", "wic", "average_of_2", "average"
+    }  # fmt: skip
+    (unknown,) = [row for row in result if row.measure == "average/difference"
+                  and row.correction == CLUSTER]  # fmt: skip
+    assert unknown.value is None
+    assert unknown.note == (
+        "the average is over rte, cola, sst-2, mrpc, wic, boolq; only rte, wic scored"
+    )
     assert result.left_out == {}
     with pytest.raises(UsageError, match="mrpc reads MRPC"):
         run_study("R-T3", [str(tiny_model("bert"))], data=data, tasks="mrpc")
@@ -143,17 +154,19 @@ def test_some_sets_alone(tiny_model: Folder, data: Path) -> None:
 def test_an_average_with_an_undefined_score_is_undefined() -> None:
     rows = [Row("", LAST, name, "rte/mlp/accuracy", None) for name in (NONE, GLOBAL)]
     found = averages(rows, ["rte/mlp/accuracy"])
-    assert [row.measure for row in found] == ["average_of_1"] * 2 + ["average_of_1/difference"]
+    assert [row.measure for row in found] == [
+        "average_of_1", "average_of_1", "average_of_1/difference", "average/difference"
+    ]  # fmt: skip
     assert {row.value for row in found} == {None}
 
 
-def made_up(*values: float, gain: float) -> list[Row]:
+def made_up(*values: float, gain: float, tasks: Sequence[str] = PROBE_SETS) -> list[Row]:
     rows = [
         Row("mine", LAST, correction, deciding(task), value)
         for correction, value in zip((NONE, GLOBAL, CLUSTER), values, strict=True)
-        for task in ("cola", "mrpc")
+        for task in tasks
     ]
-    return [*rows, Row("mine", LAST, CLUSTER, "average_of_2/difference", gain)]
+    return [*rows, Row("mine", LAST, CLUSTER, "average/difference", gain)]
 
 
 def test_claims_hold_and_fail() -> None:
@@ -163,6 +176,14 @@ def test_claims_hold_and_fail() -> None:
     bad = made_up(0.3, 0.2, 0.1, gain=0.01)
     assert outcomes("R-T3", surely(bad)) == ["reversed", "reversed", "fails"]
     assert outcomes("R-T3", surely(made_up(0.3, 0.2, 0.1, gain=-0.01)))[2] == "reversed"
+
+
+def test_some_sets_can_contradict_a_claim_about_all_of_them_but_not_support_it() -> None:
+    some = PROBE_SETS[:2]
+    good = surely(made_up(0.1, 0.2, 0.3, gain=0.03, tasks=some))
+    assert outcomes("R-T3", good)[:2] == ["undecided"] * 2
+    bad = surely(made_up(0.3, 0.2, 0.1, gain=0.03, tasks=some))
+    assert outcomes("R-T3", bad)[:2] == ["fails"] * 2
 
 
 def test_an_average_leaves_out_block_by_block() -> None:
