@@ -277,7 +277,10 @@ def find_checkpoints(name: str) -> list[Checkpoint]:
     if path.is_dir():
         found = in_folder(path)
     elif name.startswith(PREFIX) or path.exists() or name.lower().endswith(GGUF):
-        raise UsageError(f"{name} is one model without checkpoints; leave --revisions out")
+        raise UsageError(
+            f"{name} is one model without checkpoints; a training is a folder of checkpoints, or a "
+            "hub id with revisions"
+        )
     elif name.startswith((".", "/", "~")):
         raise UsageError(f"{name}: there is no such folder")
     else:

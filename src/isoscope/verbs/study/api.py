@@ -266,7 +266,7 @@ def found_alone(study: Study, request: Request) -> Result:
     """Run a recipe on the models of a request, and describe them; each is opened once."""
     with one_model_kept():
         result = study.recipe(request)
-        facts = {subject.name: facts_about(subject).to_dict() for subject in request.subjects}
+        facts = {one.name: facts_asked(one, request).to_dict() for one in request.subjects}
     if study.trains:
         # Finished runs say which model they trained, which need not be here any more.
         trained = {row.subject for row in result.rows} - {*facts, "", ALL_MODELS}
@@ -291,6 +291,12 @@ def over_all_models(study: Study, result: Result) -> Result:
     # Models that the claim is not about would change a figure over models.
     alone = in_scope(study.claims, replace(result, rows=single), study.models)
     return with_printed(replace(result, rows=[*single, *study.over_models(alone)]), study)
+
+
+def facts_asked(subject: Subject, request: Request) -> Facts:
+    """Describe a subject as a request has it: a user may say which tokens are unused."""
+    facts = facts_about(subject)
+    return facts if request.last_unused is None else replace(facts, unused_tokens=True)
 
 
 def facts_about(subject: Subject) -> Facts:

@@ -203,6 +203,7 @@ def scope_words(scope: Scope) -> str:
         *([f"with at most {millions(scope.largest)} parameters"] if scope.largest else []),
         *([f"{said[scope.unembedding]} an unembedding"] if scope.unembedding is not None else []),
         *([] if scope.tied is None else [f"whose matrices are {'' if scope.tied else 'not '}tied"]),
+        *(["with unused tokens"] if scope.unused_tokens else []),
         *([f"with a final {scope.final_norm}"] if scope.final_norm else []),
     ]
     encoders = {None: "", True: "that encode sentences", False: "that are no sentence encoders"}

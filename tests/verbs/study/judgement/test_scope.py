@@ -70,6 +70,10 @@ def test_other_facts_make_other_reasons() -> None:
     assert Scope(tied=True).excludes("x", headless) == "has no unembedding"
     assert Scope(unembedding=True).excludes("x", headless) == "has no unembedding"
     assert Scope(sentence_encoder=False).excludes("x", headless) == "a sentence encoder"
+    unused = Scope(unused_tokens=True)
+    assert unused.excludes("x", replace(SMOL, unused_tokens=False)) == "no unused tokens"
+    assert unused.excludes("x", replace(SMOL, unused_tokens=True)) == ""
+    assert unused.excludes("x", SMOL) == ""  # nobody looked
 
 
 def test_kinds_of_subjects() -> None:
@@ -135,6 +139,10 @@ def test_what_an_opened_model_says(name: str, tiny: dict[str, Path]) -> None:
     assert facts.positions == POSITIONS.get(name, ("learned",))
     assert facts.unembedding
     assert not facts.sentence_encoder
+    assert facts.unused_tokens is any(
+        token.startswith("[unused")
+        for token in transformers.AutoTokenizer.from_pretrained(tiny[name]).get_vocab()
+    )
     assert facts.final_norm == ("RMSNorm" if name in ("llama", "t5") else "LayerNorm")
     assert facts.quantisation == "none"
 

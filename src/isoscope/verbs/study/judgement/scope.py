@@ -12,7 +12,9 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
+from isoscope.errors import IsoscopeError
 from isoscope.models.model import MODELS
+from isoscope.models.weights.embeddings import UNUSED
 
 if TYPE_CHECKING:
     from isoscope.models.model import Model
@@ -53,6 +55,9 @@ class Facts:
         Class of the last norm, such as ``LayerNorm``; empty where there is none.
     quantisation : str
         How the file held the weights; ``none`` where with all their bits.
+    unused_tokens : bool or None
+        Whether tokens of the vocabulary are kept for later, by their names or as the user says;
+        None where nobody looked, as in files of before.
     """
 
     kind: str = "vectors"
@@ -65,6 +70,7 @@ class Facts:
     sentence_encoder: bool = False
     final_norm: str = ""
     quantisation: str = "none"
+    unused_tokens: bool | None = None
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Facts:
@@ -109,7 +115,17 @@ def describe_model(model: Model) -> Facts:
         model.has_pipeline,
         norms[-1].kind if norms else "",
         model.quantisation,
+        has_unused_tokens(model),
     )
+
+
+def has_unused_tokens(model: Model) -> bool | None:
+    """Tell whether a vocabulary has tokens that are kept for later; None without a tokenizer."""
+    try:
+        vocabulary = model.tokenizer.get_vocab()
+    except IsoscopeError:
+        return None
+    return any(UNUSED.fullmatch(token) for token in vocabulary)
 
 
 def objective_of(model: Model) -> str:
@@ -155,6 +171,8 @@ class Scope:
         Bounds of the number of parameters.
     tied, unembedding, sentence_encoder : bool, optional
         What must be so, or must not be so.
+    unused_tokens : bool, optional
+        Whether the vocabulary must have tokens that are kept for later.
     final_norm : str
         Class of the last norm.
     but : tuple of str
@@ -171,6 +189,7 @@ class Scope:
     tied: bool | None = None
     unembedding: bool | None = None
     sentence_encoder: bool | None = None
+    unused_tokens: bool | None = None
     final_norm: str = ""
     but: tuple[str, ...] = ()
 
@@ -221,6 +240,7 @@ class Scope:
             ),
             (self.sentence_encoder is False and facts.sentence_encoder, "a sentence encoder"),
             (self.sentence_encoder is True and not facts.sentence_encoder, "no sentence encoder"),
+            (self.unused_tokens is True and facts.unused_tokens is False, "no unused tokens"),
             (bool(self.final_norm) and facts.final_norm != self.final_norm, "another final norm"),
         ]
 

@@ -15,6 +15,8 @@ from isoscope.results.result import Row
 from isoscope.verbs.explain.names import COSINE_WITH_UNUSED as MEASURE
 from isoscope.verbs.explain.names import DIFFERENCE
 from isoscope.verbs.study.api import run_study
+from isoscope.verbs.study.folder import StudyFolder
+from isoscope.verbs.study.registry import find_study
 
 RNG = np.random.default_rng(0)
 
@@ -63,6 +65,20 @@ def test_the_last_rows_may_stand_for_unused_ones() -> None:
         run_study("B-F3", [cloud], last_unused=5_000)
     with pytest.raises(UsageError, match="--last-unused 1000"):
         run_study("B-F3", [ArrayCloud(vectors, "bare")])
+
+
+def test_a_model_without_unused_tokens_is_not_what_the_claim_is_about(
+    tiny_model: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Its last rows count as unused only where the user says so, as the paper did for RoBERTa."""
+    without = f"byte={tiny_model('gpt2')}"
+    run, _ = StudyFolder(tmp_path).run(find_study("B-F3"), [f"words={tiny_model('bert')}", without])
+    about = {verdict.subject: (verdict.outcome, verdict.reason) for verdict in run.verdicts}
+    assert about["byte"] == ("not applicable", "no unused tokens")
+    assert about["words"][0] == "not run"
+    run = run_study("B-F3", [without], last_unused=5)
+    assert run.result.extra["facts"]["byte"]["unused_tokens"]
+    assert run.verdicts[0].reason != "no unused tokens"
 
 
 def test_a_model_brings_its_vocabulary(tiny_model: Callable[[str], Path]) -> None:

@@ -43,7 +43,7 @@ from isoscope.verbs.study.inputs import (
 from isoscope.verbs.study.judgement.claims import Claim
 from isoscope.verbs.study.judgement.evidence import EXACT as EXACTLY
 from isoscope.verbs.study.judgement.replicates import replicated, with_replicates
-from isoscope.verbs.study.judgement.scope import ANY_NETWORK, ANYTHING
+from isoscope.verbs.study.judgement.scope import ANY_NETWORK, ANYTHING, Scope
 from isoscope.verbs.study.papers.bis2021 import singular_ratios
 from isoscope.verbs.study.registry import MINI, PRETRAIN, Request, Subject, add_study
 from isoscope.verbs.study.training_runs import followed, model_name, plan_of
@@ -250,7 +250,7 @@ add_study(
     "B-F3", figure_3,
     Claim("unused tokens are closer to rare tokens than to frequent ones, by at least 0.2",
           {"measure": DIFFERENCE}, {"correction": "none"}, ">=", 0.2, opposite=0.0,
-          counts_tokens=True),
+          counts_tokens=True, scope=Scope(unused_tokens=True)),
     models=("BERT-base-uncased|BERT", "RoBERTa-base|RoBERTa"), printed=printed_figure_3,
 )  # fmt: skip
 
