@@ -20,6 +20,7 @@ from isoscope.verbs.study.judgement.scope import FACTS, MASKED, Facts
 from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.listing import list_screen
 from isoscope.verbs.study.records.complete import completed
+from isoscope.verbs.study.records.provenance import MADE
 from isoscope.verbs.study.registry import all_studies, find_study
 
 TRANSFORMER = Facts("transformer", "bert", MASKED, 110_000_000, None, ("learned",)).to_dict()
@@ -118,6 +119,11 @@ def test_what_was_not_run_names_its_command() -> None:
     text = words(run_screen(judged(run.study, result)))
     assert "Not run B-T1 on mine: no such file" in text
     assert "isoscope study run B-T1 --model mine --data DATA --out studies" in text
+    for source, words_of_it in (("package:smollm2", "mine=package:smollm2"), ("x/mine", "x/mine")):
+        made = {MADE: {"mine": {"source": source}}}
+        other = replace(result, extra={**result.extra, **made})
+        command = f"isoscope study run B-T1 --model {words_of_it} --data DATA --out studies"
+        assert command in words(run_screen(judged(run.study, other))).replace("\\ ", "")
 
 
 @pytest.mark.parametrize("cells", [60, 80, 140])

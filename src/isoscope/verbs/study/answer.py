@@ -38,6 +38,7 @@ from isoscope.verbs.study.text import (
     command_for,
     figure_number,
     figures,
+    given_source,
     outcomes_of,
     scope_words,
     subjects_of,
@@ -305,7 +306,7 @@ def facts_of_run(run: StudyRun, applicable: Sequence[Verdict]) -> list[Fact]:
 def missing_facts(runs: Sequence[StudyRun], most: int = MOST_MISSING) -> list[Fact]:
     """Return what was not run: the reason, and the command that runs it."""
     found = [
-        (run.study, name, str(why))
+        (run, name, str(why))
         for run in runs
         for name, why in run.result.extra.get(NOT_RUN_FIELD, {}).items()
         if not run.verdicts or any(one.subject == name and one.outcome == NOT_RUN
@@ -313,10 +314,10 @@ def missing_facts(runs: Sequence[StudyRun], most: int = MOST_MISSING) -> list[Fa
     ]  # fmt: skip
     facts = [
         fact
-        for study, name, why in found[:most]
+        for run, name, why in found[:most]
         for fact in (
-            Fact("Not run", f"{study.id} on {name}: {why}"),
-            Fact("", command_for(study, name), command=True),
+            Fact("Not run", f"{run.study.id} on {name}: {why}"),
+            Fact("", command_for(run.study, given_source(run.result, name)), command=True),
         )
     ]
     rest = len(found) - most

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.execution import LOCAL
-from isoscope.data.location import redacted
 from isoscope.data.output import write_atomically
 from isoscope.errors import IsoscopeError, UsageError
 from isoscope.models.model import MODELS
@@ -42,6 +40,7 @@ from isoscope.verbs.study.registry import (
     Study,
     Subject,
     all_studies,
+    called,
     chosen_scale,
     find_study,
     finished_runs,
@@ -396,12 +395,6 @@ def as_subject(source: Any) -> Subject:
             return Subject(name.strip(), rest)
         return Subject(called(text) or text, text)
     return Subject(getattr(source, "name", "array"), source)
-
-
-def called(source: str) -> str:
-    """Return the name of a file without its endings, or of a model, which may hold dots."""
-    name = redacted(source).removeprefix("package:").rstrip("/").rsplit("/", 1)[-1]
-    return re.sub(r"(?<=.)(\.[A-Za-z]\w*)+$", "", name)
 
 
 def with_printed(result: Result, study: Study) -> Result:

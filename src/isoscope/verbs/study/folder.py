@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from isoscope.compute.pool import BadShard, Pool, Tick, no_tick
+from isoscope.data.location import redacted
 from isoscope.data.output import cannot_be_written
 from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.result import NewerSchemaError, Result, load_result
@@ -394,10 +395,16 @@ def made_by(piece: Piece, spent: dict[str, float], options: Mapping[str, Any]) -
         spent,
         seed=options.get("seed", 0),
         command=options.get("command", ""),
+        source=None if subject is None else source_words(subject.source),
         digest=None if subject is None else digest_of(subject.source),
         data=None if data is None else digest_of(data),
         text=digest_of(options.get("text")),
     )
+
+
+def source_words(source: Any) -> str | None:
+    """Return how a user named a source, without secrets; None for what is in memory."""
+    return redacted(str(source)) if isinstance(source, str | Path) else None
 
 
 def said(error: Exception) -> str:

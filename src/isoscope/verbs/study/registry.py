@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.execution import LOCAL
 from isoscope.data.formats.registry import PREFIX
+from isoscope.data.location import redacted
 from isoscope.errors import UsageError, check_name, unknown_name
 from isoscope.measures.registry import all_measures
 from isoscope.registry import Registry
@@ -55,6 +56,18 @@ class TextNeed:
     usual: str
     find: Callable[[Path], TextSource | None] | None = None
     required: bool = True
+
+
+def called(source: str) -> str:
+    """Return the name of a file without its endings, or of a model, which may hold dots.
+
+    Examples
+    --------
+    >>> called("package:minilm"), called("models/qwen2.5-coder-0.5b.gguf")
+    ('minilm', 'qwen2.5-coder-0.5b')
+    """
+    name = redacted(source).removeprefix("package:").rstrip("/").rsplit("/", 1)[-1]
+    return re.sub(r"(?<=.)(\.[A-Za-z]\w*)+$", "", name)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from isoscope.verbs.study.text import (
     counted,
     figure_number,
     figures,
+    given_source,
     last_verdict,
     misprint_lines,
     not_applicable_lines,
@@ -114,7 +115,7 @@ def run_lines(run: StudyRun) -> Lines:
             yield below(line)
     for said in not_applicable_lines(run.verdicts):
         yield Line(said, OUTCOME_STYLES[NOT_APPLICABLE])
-    for command in missing_commands(run.study, run.verdicts):
+    for command in missing_commands(run, run.verdicts):
         yield Line(command, OUTCOME_STYLES[NOT_RUN])
     if not run.verdicts:
         yield Line(DESCRIPTIVE)
@@ -358,16 +359,20 @@ def outcome_lines(
             yield below(verdict_line(verdict), OUTCOME_STYLES[verdict.outcome])
     for said in not_applicable_lines(shown):
         yield below(said, OUTCOME_STYLES[NOT_APPLICABLE])
-    for command in missing_commands(run.study, shown):
+    for command in missing_commands(run, shown):
         yield below(command, OUTCOME_STYLES[NOT_RUN])
 
 
-def missing_commands(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
+def missing_commands(run: StudyRun, verdicts: Sequence[Verdict]) -> list[str]:
     """Return the commands that run what was not run, one for each model."""
     names = dict.fromkeys(
         one.subject for one in verdicts if one.outcome == NOT_RUN and one.subject != ALL_MODELS
     )
-    return [f"to run it on {name}: {command_for(study, name)}" for name in names if name]
+    return [
+        f"to run it on {name}: {command_for(run.study, given_source(run.result, name))}"
+        for name in names
+        if name
+    ]
 
 
 def needs_of(

@@ -18,8 +18,9 @@ from isoscope.results.tables import grouped, grouped_notes, option_notes, pivot
 from isoscope.verbs.study.judgement.rows import what_of
 from isoscope.verbs.study.judgement.scope import Scope
 from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE, OUTCOMES, Case, Verdict
+from isoscope.verbs.study.records.provenance import MADE
 from isoscope.verbs.study.records.seeds import SEED_COUNT, SEED_MEAN, SEED_SD
-from isoscope.verbs.study.registry import Study, all_studies
+from isoscope.verbs.study.registry import Study, all_studies, called
 from isoscope.wording import counted as counted_noun
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 
 DESCRIPTIVE = "The paper shows this and claims nothing that could fail."
+
+# Field of a result: where models come from that it was not run on, by name.
+SOURCES = "sources"
 
 # Field of rows whose value is a whole number, such as a rank.
 WHOLE = "whole"
@@ -216,6 +220,23 @@ def scope_words(scope: Scope) -> str:
 def millions(count: int) -> str:
     """Return a number of parameters in short."""
     return f"{count / 1e9:g}B" if count >= 10**9 else f"{count / 1e6:g}M"
+
+
+def given_source(result: Result, name: str) -> str:
+    """Return how a model was named on the command line, as NAME=SOURCE where the two differ.
+
+    Examples
+    --------
+    >>> from isoscope.results.result import Result
+    >>> given_source(Result([], extra={"made": {"smol": {"source": "package:smollm2"}}}), "smol")
+    'smol=package:smollm2'
+    """
+    known = result.extra.get(SOURCES, {}).get(name, "")
+    known = result.extra.get(MODELS, {}).get(name, {}).get("source", known)
+    source = str(result.extra.get(MADE, {}).get(name, {}).get("source", known))
+    if not source:
+        return name
+    return source if called(source) == name else f"{name}={source}"
 
 
 def command_for(study: Study, model: str = "") -> str:

@@ -7,10 +7,11 @@ records and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from isoscope.models.model import MODELS
 from isoscope.results.result import Result
 from isoscope.verbs.study.api import as_subject, judged
 from isoscope.verbs.study.folder import WHOLE, trains_its_own
@@ -18,6 +19,7 @@ from isoscope.verbs.study.judgement.scope import FACTS, MADE
 from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.records.provenance import MADE as MADE_BY
 from isoscope.verbs.study.registry import Study, all_studies
+from isoscope.verbs.study.text import SOURCES
 
 if TYPE_CHECKING:
     from isoscope.verbs.study.api import StudyRun
@@ -27,12 +29,24 @@ NOT_ASKED = "has not been run"
 
 def completed(runs: Sequence[StudyRun]) -> list[StudyRun]:
     """Return a run of every study, in which every known transformer has its place."""
-    known = transformers(runs)
+    known, sources = transformers(runs), sources_of_models(runs)
     found = {run.study.id: run for run in runs}
     return [
-        with_missing(study, found[study.id].result if study.id in found else Result([]), known)
+        with_missing(
+            study, found[study.id].result if study.id in found else Result([]), known, sources
+        )
         for study in all_studies()
     ]
+
+
+def sources_of_models(runs: Sequence[StudyRun]) -> dict[str, str]:
+    """Return where the records have their models from, by name."""
+    return {
+        name: str(about["source"])
+        for run in runs
+        for name, about in run.result.extra.get(MODELS, {}).items()
+        if about.get("source")
+    }
 
 
 def transformers(runs: Sequence[StudyRun]) -> dict[str, dict[str, Any]]:
@@ -53,7 +67,9 @@ def transformers(runs: Sequence[StudyRun]) -> dict[str, dict[str, Any]]:
     return {name: facts for name, _, facts in known}
 
 
-def with_missing(study: Study, result: Result, known: dict[str, dict[str, Any]]) -> StudyRun:
+def with_missing(
+    study: Study, result: Result, known: dict[str, dict[str, Any]], sources: Mapping[str, str]
+) -> StudyRun:
     """Give the models that a study was not run on their place among those that it was not."""
     facts = dict(result.extra.get(FACTS, {}))
     wanted: dict[str, dict[str, Any]] = {}
@@ -76,6 +92,7 @@ def with_missing(study: Study, result: Result, known: dict[str, dict[str, Any]])
         # A study that is about no single model may have failed as a whole.
         reason = failed.get(WHOLE, NOT_ASKED)
         extra[NOT_RUN_FIELD] = {**failed, **dict.fromkeys(missing, reason)}
+        extra[SOURCES] = {name: sources[name] for name in missing if name in sources}
     return judged(study, replace(result, extra=extra))
 
 

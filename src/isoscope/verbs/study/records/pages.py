@@ -25,6 +25,7 @@ from isoscope.verbs.study.reference import catalogue
 from isoscope.verbs.study.text import (
     command_for,
     counted,
+    given_source,
     millions,
     outcomes_of,
     printed_part,
@@ -102,7 +103,8 @@ def not_run_part(run: StudyRun) -> str:
     if not wanted:
         return ""
     lines = [
-        f"- {name}: {escaped(why)}. Command: `{command_for(run.study, name)}`"
+        f"- {name}: {escaped(why)}. Command: "
+        f"`{command_for(run.study, given_source(run.result, name))}`"
         for name, why in wanted.items()
     ]
     return "**Not run**\n\n" + "\n".join(lines)
