@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -134,8 +135,14 @@ def test_a_sample_that_is_too_small_for_the_clusters_is_refused(
     monkeypatch.setattr("isoscope.verbs.study.papers.rajaee2021.SIMILARITY_SETS", ("sts-b",))
     folder, data = tiny_model("bert"), write_sts_sets(tmp_path / "data")
     for study in ("R-T2", "R-T6"):
-        with pytest.raises(UsageError, match="directions of 27 clusters in 32 dimensions take 288"):
+        with pytest.raises(
+            UsageError, match="directions of 27 clusters in 32 dimensions take 288"
+        ) as refused:
             run_study(study, [f"BERT={folder}"], data=data, sample=5)
+        tokens, enough = (int(re.findall(pattern, str(refused.value))[0]) for pattern in (
+            r"gives (\d+) tokens", r"try --sample (\d+)"))  # fmt: skip
+        assert enough % 50 == 0
+        assert enough / 5 * tokens >= 288
 
 
 def test_settings_are_those_of_the_paper() -> None:

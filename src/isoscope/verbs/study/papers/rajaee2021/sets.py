@@ -68,9 +68,12 @@ def check_sample(request: Request, model: Model, name: str, tokens: int) -> None
     dimension = int(model.config.get_text_config().hidden_size)
     needed = math.ceil(FEWEST * settings.clusters * dimension)
     if request.sample is not None and tokens < needed:
+        # A tenth more, as texts differ in length, and rounded up: it is a number to type.
+        enough = math.ceil(1.1 * request.sample * needed / max(tokens, 1) / 50) * 50
         raise UsageError(
             f"--sample {request.sample} gives {tokens:,} tokens; the directions of "
-            f"{settings.clusters} clusters in {dimension} dimensions take {needed:,} at least"
+            f"{settings.clusters} clusters in {dimension} dimensions take {needed:,} at least: try "
+            f"--sample {enough}"
         )
 
 
