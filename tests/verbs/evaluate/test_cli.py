@@ -124,7 +124,7 @@ def test_tasks_of_several_files_say_what_is_there(run: Run, tmp_path: Path) -> N
         assert row["citation"]
         assert row["protocol"]
         assert row["metrics"]
-    words = " ".join(run("list", "tasks", "--data", tmp_path).out.split())
+    words = " ".join(run("list", "tasks", "--data", tmp_path, "--details").out.split())
     assert "rte (classification, 2,767 pairs)" in words
     assert "parts: train 2,490, dev 277" in words
 
