@@ -91,7 +91,7 @@ def test_help_has_an_example(run: Run) -> None:
 
 
 def test_tasks_are_listed_with_their_data(run: Run, data: Path) -> None:
-    shown = run("list", "tasks", "--data", data).out
+    shown = run("list", "tasks", "--data", data, "--details").out
     assert "MEN_dataset_lemma_form_full" in shown
     assert "rw.txt, not in" in shown
     assert "word-similarity:FILE" in shown
