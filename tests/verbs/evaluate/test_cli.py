@@ -141,6 +141,15 @@ def test_another_number_of_rows_than_the_release_is_one_line(
     assert Result.from_json(process.out).rows
 
 
+def test_a_model_without_tasks_is_told_which_it_is_scored_on(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    process = run("evaluate", tmp_path / "model")
+    assert process.code == 2
+    assert "a model is scored on sts-b or sick-r unless --tasks" in process.error
+    process = run("evaluate", tmp_path / "model", "--data", tmp_path)
+    assert f"and {tmp_path} has neither; isoscope list tasks --data" in process.error
+
+
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
     rng = np.random.default_rng(2)
@@ -161,6 +170,8 @@ def test_a_model_on_texts(
     run: Run, tiny_model: Callable[[str], Path], pairs: Path, tmp_path: Path
 ) -> None:
     model, cache = tiny_model("bert"), tmp_path / "cache"
+    unnamed = run("evaluate", model, "--corrections", "none", "--data", pairs, "--json")
+    assert {row.family for row in Result.from_json(unnamed.out)} == {"sts-b"}
     process = run(
         "evaluate", model, "--tasks", "sts-b", "--corrections", "none,center", "--layers", "all",
         "--pooling", "max", "--no-special-tokens", "--correct-at", "token", "--data", pairs,
