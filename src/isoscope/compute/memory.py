@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from isoscope.errors import UsageError
+from isoscope.wording import counted
 
 VARIABLE = "ISOSCOPE_MAX_MEMORY"
 
@@ -48,6 +49,9 @@ FACTORED = 10
 SUMMED = 4
 
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+# Bytes below which a size without a unit is taken for one whose unit was forgotten.
+FEWEST_BYTES = 1_000_000
+
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -66,6 +70,11 @@ def parsed_size(text: str, name: str = "--max-memory") -> int:
     size = int(float(number) * (1024 if binary else 1000) ** POWERS[unit.upper()])
     if size == 0:
         raise UsageError(f"{name} must be more than 0")
+    if not unit and size < FEWEST_BYTES:
+        raise UsageError(
+            f"{name} has no unit and would be {counted(size, 'byte')}; write {number}GB or "
+            f"{number}MB"
+        )
     return size
 
 

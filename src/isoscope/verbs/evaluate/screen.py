@@ -179,7 +179,7 @@ def task_blocks(tasks: dict[str, list[Row]]) -> list[list[Block]]:
                 in_points(row.value),
                 in_points(row.low),
                 in_points(row.high),
-            )  # fmt: skip
+            )
             for row in shown
         ]
         what = "change in points" if changes else "score in points"
