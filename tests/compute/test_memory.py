@@ -31,7 +31,7 @@ def test_what_is_no_size(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["5", "8 B", "0.5", "999999"])
 def test_a_size_without_its_unit(text: str) -> None:
-    with pytest.raises(UsageError, match="--max-memory has no unit and would be .* byte"):
+    with pytest.raises(UsageError, match="--max-memory has no unit, and would be .* bytes"):
         parsed_size(text)
     assert parsed_size("1000000") == 10**6
 

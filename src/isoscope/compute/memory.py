@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from isoscope.errors import UsageError
-from isoscope.wording import counted
 
 VARIABLE = "ISOSCOPE_MAX_MEMORY"
 
@@ -68,12 +67,11 @@ def parsed_size(text: str, name: str = "--max-memory") -> int:
         raise UsageError(f"{name} must be a size such as 500MB or 8GB, got {text!r}")
     number, unit, binary = found.groups()
     size = int(float(number) * (1024 if binary else 1000) ** POWERS[unit.upper()])
-    if size == 0:
+    if float(number) == 0:
         raise UsageError(f"{name} must be more than 0")
     if not unit and size < FEWEST_BYTES:
         raise UsageError(
-            f"{name} has no unit and would be {counted(size, 'byte')}; write {number}GB or "
-            f"{number}MB"
+            f"{name} has no unit, and would be {number} bytes; write {number}GB or {number}MB"
         )
     return size
 

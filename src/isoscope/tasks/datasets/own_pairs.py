@@ -5,7 +5,7 @@ the file of pairs contains nothing but scores. Columns are found by the names or
 user gives, else by usual names.
 
 The output of a pair is the cosine of its two vectors. Numbers are compared by correlation, yes/no
-labels by the area under the ROC curve: how often a yes has a higher cosine than a no.
+labels by the area under the ROC curve: how often a match has a higher cosine than a non-match.
 """
 
 from __future__ import annotations
