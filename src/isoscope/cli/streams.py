@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -108,6 +109,21 @@ def without_secrets(text: str) -> str:
     return text
 
 
+# An option and, in parentheses, the keyword of Python that does the same.
+OPTION_AND_KEYWORD = re.compile(r"(--[a-z-]+) \([a-z_]+=[A-Za-z]*\)")
+
+
+def without_keywords(text: str) -> str:
+    """Return a message for the command line, where only the option is of use.
+
+    Examples
+    --------
+    >>> without_keywords("exclude them with --drop-invalid (drop_invalid=True)")
+    'exclude them with --drop-invalid'
+    """
+    return OPTION_AND_KEYWORD.sub(r"\1", text)
+
+
 @contextmanager
 def plain_warnings(*, quiet: bool = False) -> Iterator[None]:
     """Print warnings as errors are printed, without the place in the code, or none at all."""
@@ -128,4 +144,5 @@ def print_warning(
 ) -> None:
     """Print a warning in one line; the arguments are those that Python gives."""
     del category, filename, lineno, line
-    print(f"isoscope: warning: {' '.join(str(message).split())}", file=file or sys.stderr)
+    text = without_keywords(" ".join(str(message).split()))
+    print(f"isoscope: warning: {text}", file=file or sys.stderr)

@@ -48,6 +48,9 @@ FACTORED = 10
 SUMMED = 4
 
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+# Bytes below which a size without a unit is taken for one whose unit was forgotten.
+FEWEST_BYTES = 1_000_000
+
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -64,8 +67,12 @@ def parsed_size(text: str, name: str = "--max-memory") -> int:
         raise UsageError(f"{name} must be a size such as 500MB or 8GB, got {text!r}")
     number, unit, binary = found.groups()
     size = int(float(number) * (1024 if binary else 1000) ** POWERS[unit.upper()])
-    if size == 0:
+    if float(number) == 0:
         raise UsageError(f"{name} must be more than 0")
+    if not unit and size < FEWEST_BYTES:
+        raise UsageError(
+            f"{name} has no unit, and would be {number} bytes; write {number}GB or {number}MB"
+        )
     return size
 
 

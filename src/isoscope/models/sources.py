@@ -12,13 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from isoscope.data.formats.packages import installed_folder
-from isoscope.data.formats.registry import PREFIX
+from isoscope.data.formats.registry import FORMATS, PREFIX
+from isoscope.data.formats.registry import PACKAGES as VECTORS
+from isoscope.data.location import Location
 from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.runtime import first_line, library, quietly
 from isoscope.models.weights.weight_files import places
 
 GGUF = ".gguf"
 CONFIG = "config.json"
+
+# What the hub calls a model.
+HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 
 # Models of a folder that a message names.
 MOST_NAMED = 5
@@ -160,6 +165,21 @@ def smollm2(origin: str) -> Source:
 
 
 PACKAGES: dict[str, Callable[[str], Source]] = {"minilm": minilm, "smollm2": smollm2}
+
+
+def names_a_model(source: Any) -> bool:
+    """Whether a source is a model rather than vectors; what nobody knows may be on the hub."""
+    if not isinstance(source, str | Path):
+        return hasattr(source, "embedding_cloud")
+    text = str(source)
+    if text.startswith(PREFIX):
+        return text.removeprefix(PREFIX) not in VECTORS
+    path = Path(text).expanduser()
+    if path.exists():
+        return path.is_dir() or path.suffix.lower() == ".gguf"
+    location = Location(text)
+    known = location.ending in FORMATS or bool(location.compression)
+    return not known and HUB_ID.fullmatch(text) is not None
 
 
 SMALL_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]

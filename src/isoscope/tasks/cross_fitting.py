@@ -312,7 +312,7 @@ class OwnCentres:
         changed: NDArray[np.float64],
         without: Collection[int],
     ) -> NDArray[np.float64]:
-        """Put queries with their own centre in the place of those with the documents'."""
+        """Put queries centred on their own mean in the place of those with the documents'."""
         queries = self._is_query[rows]
         if queries.any():
             own = centred_on(correction.transformer, self.mean(without))

@@ -148,6 +148,8 @@ def check_model(source: Any, second: Any, task: Task) -> None:
     ending = Path(source).suffix.lower() if isinstance(source, str | Path) else ""
     vectors = ending in FORMATS or not isinstance(source, str | Path | Model)
     if vectors or second is not None:
+        if isinstance(task, OwnPairTask):
+            task.load().check_header()
         raise UsageError(
             f"{task.name} is about texts, which a model reads: name a model instead of vectors. "
             "Vectors are for pairs of rows (row1, row2, score), for scores alone with --second, "

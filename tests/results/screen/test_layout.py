@@ -100,3 +100,12 @@ def test_a_table_without_rows_is_not_drawn() -> None:
     assert texts(Screen("x", ["A sentence."], [[Numbers(["a", "b"], [])]])) == [
         "x", "", "  A sentence.",
     ]  # fmt: skip
+
+
+def test_pictures_without_room_take_their_headings_along() -> None:
+    drawn = [Text("gains in points:"), Picture("", lambda *_: ["###"] * 20)]
+    long = Screen("x", [], [drawn, drawn, [Text("A sentence.")], [Numbers(["a"], [["1"]])]])
+    lines = texts(long)
+    assert "  gains in points:" not in lines
+    assert "  A sentence." in lines
+    assert "  gains in points:" in texts(Screen("x", [], [drawn]))

@@ -189,3 +189,25 @@ def test_deep_json(tmp_path: Path, depth: int) -> None:
     with pytest.raises(DataError, match="line 1") as caught:
         read_own_pairs(put(tmp_path / "mine.jsonl", line))
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(("name", "between"), [("pairs.csv", ","), ("pairs.tsv", "\t")])
+def test_numbers_without_a_header_may_be_meant_as_rows(
+    tmp_path: Path, name: str, between: str
+) -> None:
+    rows = "".join(f"{between.join((str(k), str(k + 1), '1'))}\n" for k in range(3))
+    pairs = read_own_pairs(put(tmp_path / name, rows))
+    assert pairs.kind == "texts"
+    first_line = "row1,row2,score" if between == "," else "row1<TAB>row2<TAB>score"
+    for check in (pairs.check_header, lambda: pairs.must_be("rows")):
+        with pytest.raises(UsageError, match=f"has no header.* make its first line {first_line}"):
+            check()
+
+
+def test_texts_and_named_columns_are_taken_at_their_word(tmp_path: Path) -> None:
+    texts = read_own_pairs(put(tmp_path / "texts.tsv", "a cat\t7\t1\nthe sun\t8\t0\n"))
+    named = read_own_pairs(put(tmp_path / "named.tsv", "text1\ttext2\tscore\n1\t2\t1\n"))
+    for pairs in (texts, named):
+        pairs.check_header()
+        with pytest.raises(UsageError, match="holds pairs of texts, not pairs of rows"):
+            pairs.must_be("rows")

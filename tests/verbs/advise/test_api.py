@@ -189,7 +189,10 @@ def test_labels_that_say_nothing_are_refused() -> None:
     with pytest.raises(DataError, match=r"^toy has 5 pairs; advice needs at least 20"):
         advised(vectors[:10], labels[:5])
     rare = (np.arange(40) < 3).astype(float)
-    with pytest.raises(DataError, match=r"^toy has 3 yes and 37 no; advice needs at least 10 of"):
+    with pytest.raises(
+        DataError,
+        match=r"^toy has 3 pairs labelled yes and 37 labelled no; advice needs at least 10 of",
+    ):
         advised(vectors, rare, yes_no=True)
     nowhere = vectors.copy()
     nowhere[:30] = 0

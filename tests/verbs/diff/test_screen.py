@@ -25,6 +25,21 @@ def test_what_may_not_be_kept() -> None:
     assert any(line.startswith("  center   replace") for line in lines)
 
 
+def test_neighbours_in_common_stand_beside_the_chance_level() -> None:
+    other = RANDOM.normal(size=(500, 10)) * 0.5 + 3
+    result = isoscope.diff(A, other, same_rows=False)
+    lines = screen_lines(result, 120)
+    kept, chance = (
+        next(
+            row for row in result.rows if row.correction == "center" and row.measure.endswith(name)
+        )
+        for name in ("neighbours_kept@10", "neighbours_kept@10/by_chance")
+    )
+    line = next(line for line in lines if line.startswith("  center   replace"))
+    assert line.split()[2:4] == [f"{row.value:.2f}" for row in (kept, chance)]
+    assert "by chance: the same share for two fits on rows of B" in words_of(lines)
+
+
 def test_what_may_be_kept() -> None:
     more = RANDOM.normal(size=(600, 10)) + 1
     result = isoscope.diff(A, more, same_rows=False)

@@ -91,7 +91,7 @@ def test_help_has_an_example(run: Run) -> None:
 
 
 def test_tasks_are_listed_with_their_data(run: Run, data: Path) -> None:
-    shown = run("list", "tasks", "--data", data).out
+    shown = run("list", "tasks", "--data", data, "--details").out
     assert "MEN_dataset_lemma_form_full" in shown
     assert "rw.txt, not in" in shown
     assert "word-similarity:FILE" in shown
@@ -124,7 +124,7 @@ def test_tasks_of_several_files_say_what_is_there(run: Run, tmp_path: Path) -> N
         assert row["citation"]
         assert row["protocol"]
         assert row["metrics"]
-    words = " ".join(run("list", "tasks", "--data", tmp_path).out.split())
+    words = " ".join(run("list", "tasks", "--data", tmp_path, "--details").out.split())
     assert "rte (classification, 2,767 pairs)" in words
     assert "parts: train 2,490, dev 277" in words
 
@@ -139,6 +139,15 @@ def test_another_number_of_rows_than_the_release_is_one_line(
     assert process.error.startswith("isoscope: warning: ")
     assert "holds 50 pairs; in the release of men it holds 3,000" in process.error
     assert Result.from_json(process.out).rows
+
+
+def test_a_model_without_tasks_is_told_which_it_is_scored_on(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    process = run("evaluate", tmp_path / "model")
+    assert process.code == 2
+    assert "a model is scored on sts-b or sick-r unless --tasks" in process.error
+    process = run("evaluate", tmp_path / "model", "--data", tmp_path)
+    assert f"and {tmp_path} has neither; isoscope list tasks --data" in process.error
 
 
 @pytest.fixture
@@ -161,6 +170,8 @@ def test_a_model_on_texts(
     run: Run, tiny_model: Callable[[str], Path], pairs: Path, tmp_path: Path
 ) -> None:
     model, cache = tiny_model("bert"), tmp_path / "cache"
+    unnamed = run("evaluate", model, "--corrections", "none", "--data", pairs, "--json")
+    assert {row.family for row in Result.from_json(unnamed.out)} == {"sts-b"}
     process = run(
         "evaluate", model, "--tasks", "sts-b", "--corrections", "none,center", "--layers", "all",
         "--pooling", "max", "--no-special-tokens", "--correct-at", "token", "--data", pairs,

@@ -31,7 +31,7 @@ def test_what_corrections_change_in_points() -> None:
     assert "men: the vectors as they are score 50.0 points (cosine/spearman)." in text
     assert "center gains 3.0 (1.0 to 5.0); whiten loses 2.0 (1.0 to 3.0)." in text
     assert "No significant change: clip." in text
-    assert "90 of 100 pairs of men could be scored." in text
+    assert "Pairs that could be scored: 90 of 100 of men, 90 of 100 of simlex-999." in text
     assert "Corrections fitted on the texts that are scored (transductive)." in text
     assert sum("●" in line for line in lines) == 6
 
@@ -46,6 +46,22 @@ def test_an_interval_that_excludes_zero_shows_that() -> None:
     text = words_of(screen_lines(Result(rows)))
     assert "center gains 0.51 (0.02 to 1.01)" in text
     assert "whiten loses 0.210 (0.003 to 0.420)" in text
+
+
+def test_a_line_for_each_of_many_tasks() -> None:
+    names = ["men", "simlex-999", "rare-words", "wordsim-similarity", "wordsim-relatedness"]
+    result = Result([row for name in names for row in scores(name)])
+    lines = screen_lines(result)
+    text = words_of(lines)
+    assert lines[0] == "glove · 5 tasks"
+    assert "Significant changes on 5 tasks: center gains on 5; whiten loses on 5." in text
+    for name in names:
+        line = next(line for line in lines if line.startswith(f"  {name} "))
+        assert line.split()[1:] == ["50.0", "+3.0*", "−2.0*", "+0.0"]
+    nothing = [replace(row, low=-1.0) if row.low == 0.01 else row for row in result.rows]
+    nothing = [replace(row, high=1.0) if row.high == -0.01 else row for row in nothing]
+    text = words_of(screen_lines(Result(nothing)))
+    assert "No correction changes a score significantly (5 tasks)." in text
 
 
 @pytest.mark.parametrize("name", ["layer", "向量空间", "متجه", "x" * 60])

@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from isoscope.verbs.study.api import as_subject, run_study
-from isoscope.verbs.study.inputs import names_a_model, open_vectors
+from isoscope.verbs.study.inputs import open_vectors
 from isoscope.verbs.study.registry import Subject
-
-
-def test_what_is_a_model(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.eye(3))
-    (tmp_path / "a.gguf").write_bytes(b"GGUF")
-    for model in (tmp_path, tmp_path / "a.gguf", "gpt2", "EleutherAI/pythia-1.4b"):
-        assert names_a_model(str(model))
-    assert names_a_model("package:smollm2")
-    for vectors in (tmp_path / "x.npy", "nowhere.npy", "s3://bucket/x.npy", "a/b/c.vec.gz"):
-        assert not names_a_model(str(vectors))
-    assert not names_a_model("package:minilm")  # whose matrix is a cloud
-    assert not names_a_model(np.eye(3))
 
 
 def test_names_of_models_keep_their_dots() -> None:

@@ -63,7 +63,7 @@ def test_recall_counts_the_pair_to_come() -> None:
     assert (cosines >= found.threshold).sum() == 18  # 18 / 20 = 0.9
     few = Recall(0.9).choose(cosines[:8], labels[:8])
     assert few.threshold is None
-    assert few.note == "8 yeses are too few for a recall of 0.9: there should be 9"
+    assert few.note == "8 matches are too few for a recall of 0.9: there should be 9"
 
 
 def test_a_confident_recall_is_a_tolerance_limit() -> None:
@@ -75,7 +75,7 @@ def test_a_confident_recall_is_a_tolerance_limit() -> None:
     few = Recall(0.9, 0.95).choose(cosines[:28], labels[:28])
     assert (
         few.note
-        == "28 yeses are too few for a recall of 0.9 with 95 % confidence: there should be 29"
+        == "28 matches are too few for a recall of 0.9 with 95 % confidence: there should be 29"
     )
 
 

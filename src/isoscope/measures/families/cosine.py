@@ -42,7 +42,7 @@ def mean_cosine(space: Space) -> Value:
     """Mean cosine over all pairs of different rows that are not zero.
 
     Title: mean cosine
-    When: first, to see how similar unrelated vectors look
+    When: first: how similar do unrelated vectors look?
     Formula: (‖Σ u‖² − n) / (n² − n), u = x / ‖x‖
     Range: [−1/(n−1), 1]
     Reference: Machina & Mercer 2024, eq. 7; Ethayarajh 2019
@@ -253,7 +253,7 @@ def cosine_density(space: Space) -> TableValue:
     """Distribution of the cosines of random pairs, in the same bins for every cloud.
 
     Title: distribution of random-pair cosines
-    When: to see how far the cosines of unrelated vectors spread
+    When: to see how much unrelated cosines vary
     Formula: share of the pairs of sampled rows by cosine, in bins of 0.02
     Range: [0, 1] each
     Reference: what a search over the vectors sees between unrelated ones

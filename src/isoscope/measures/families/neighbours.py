@@ -66,7 +66,7 @@ def hubness(space: Space) -> Value:
 
     Title: hubness
     Symbol: S_N10
-    When: if a search returns the same items again and again
+    When: if a search keeps returning the same items
     Formula: skewness of N₁₀, the number of rows that have a row among their 10 nearest by cosine
     Range: (−∞, ∞)
     Reference: Radovanović et al. 2010, section 3
@@ -118,7 +118,7 @@ def intrinsic_dimension(space: Space) -> Value:
 
     Title: intrinsic dimension
     Symbol: TwoNN
-    When: to see how many dimensions the data have locally
+    When: to see the local dimension of the data
     Formula: slope of −ln(1 − F(μ)) against ln μ, μ = r₂/r₁ of the two nearest neighbours
     Range: (0, d]
     Reference: Facco et al. 2017 (TwoNN), without the largest tenth of the ratios, as in the paper

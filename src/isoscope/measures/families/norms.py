@@ -80,7 +80,7 @@ def mean_alignment(space: Space) -> Value:
 
     Title: alignment of mean and top direction
     Symbol: |cos(μ, v₁)|
-    When: to see whether centring removes the top direction
+    When: to see if centring removes the top direction
     Formula: |cos(μ, v₁)|, v₁ the top eigenvector of XᵀX
     Range: [0, 1]
     Reference: Biś et al. 2021, section 4

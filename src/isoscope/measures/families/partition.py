@@ -47,7 +47,7 @@ def i1(space: Space) -> Value:
 
     Title: I1
     Symbol: I₁
-    When: to compare with a published I1 at the same scale
+    When: to compare with a published I1 at equal scale
     Formula: min_c Z(c) / max_c Z(c), each c turned so that Z(c) ≥ Z(−c)
     Range: [0, 1]
     Reference: Mu & Viswanath 2018, eq. 2; Biś et al. 2021, eq. 7

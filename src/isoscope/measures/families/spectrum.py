@@ -148,7 +148,7 @@ def participation_ratio(space: Space) -> Value:
 
     Title: participation ratio
     Symbol: PR
-    When: beside the effective rank, which gives large variances less weight
+    When: to count the directions with large variance
     Formula: (Σλ)² / Σλ²
     Range: [1, d]
     Reference: Gao et al. 2017

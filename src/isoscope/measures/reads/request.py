@@ -60,7 +60,7 @@ def check_blocks(group: CloudGroup) -> None:
     widest = max(group.widths)
     check_matrices(
         widest, SUMMED, f"measuring {group.names[group.widths.index(widest)]} with intervals",
-        "leave out intervals: --no-intervals (intervals=False)", rows=BLOCKS,
+        "leave out intervals with --no-intervals (intervals=False)", rows=BLOCKS,
     )  # fmt: skip
 
 

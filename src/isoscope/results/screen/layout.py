@@ -62,9 +62,7 @@ class _Layout:
             rows -= 1
             found = self._once(screen, rows)
         if len(found) > height:  # pictures are in the page, numbers in --details
-            bare: list[list[Block]] = [
-                [one for one in group if isinstance(one, Numbers | Text)] for group in screen.body
-            ]
+            bare = [without_pictures(group) for group in screen.body]
             fewer = Screen(screen.title, screen.answer, bare, screen.facts)
             found = self._once(fewer, FEWEST_ROWS)
         return found
@@ -248,6 +246,14 @@ class _Layout:
             for k, (text, room) in enumerate(zip(cells, taken, strict=True))
         ]
         return (" " * INDENT + (" " * GAP).join(texts)).rstrip()
+
+
+def without_pictures(group: Sequence[Block]) -> list[Block]:
+    """Return a group without its pictures, and without the heading of nothing else."""
+    if all(isinstance(one, Picture | Text) for one in group):
+        pictures = any(isinstance(one, Picture) for one in group)
+        return [] if pictures else list(group)
+    return [one for one in group if isinstance(one, Numbers | Text)]
 
 
 def turned(table: Numbers) -> Numbers:

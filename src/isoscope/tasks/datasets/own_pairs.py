@@ -5,7 +5,7 @@ the file of pairs contains nothing but scores. Columns are found by the names or
 user gives, else by usual names.
 
 The output of a pair is the cosine of its two vectors. Numbers are compared by correlation, yes/no
-labels by the area under the ROC curve: how often a yes has a higher cosine than a no.
+labels by the area under the ROC curve: how often a match has a higher cosine than a non-match.
 """
 
 from __future__ import annotations
@@ -195,6 +195,8 @@ class OwnPairs:
         The line of every pair.
     queries : bool
         Whether the first row of a pair is one of queries, and the second one of documents.
+    named : bool
+        Whether the file names its columns, in a header or in its objects.
     """
 
     path: Path
@@ -205,9 +207,22 @@ class OwnPairs:
     scores: tuple[float, ...]
     lines: tuple[int, ...]
     queries: bool = False
+    named: bool = True
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def check_header(self) -> None:
+        """Refuse what was taken for texts, for want of a header, although it looks like rows."""
+        sides = (*self.first, *self.second)
+        if self.kind != "texts" or self.named or any(as_count(one) is None for one in sides):
+            return
+        between = "," if self.path.suffix.lower() == ".csv" else "<TAB>"
+        raise UsageError(
+            f"{self.path} has no header, so its first two columns, which are whole numbers, are "
+            "read as texts; if they are rows of the vectors, counted from 0, make its first line "
+            f"{between.join(('row1', 'row2', 'score'))}"
+        )
 
     def text_pairs(self) -> list[TextPair]:
         """Return the pairs of texts; their subset is the file."""
@@ -257,6 +272,8 @@ class OwnPairs:
     def must_be(self, kind: PairKind) -> None:
         """Refuse pairs of another kind."""
         if self.kind != kind:
+            if kind == "rows":
+                self.check_header()
             raise UsageError(f"{self.path} holds {KNOWN[self.kind]}, not {KNOWN[kind]}")
 
     def _row(self, name: str, line: int, rows: int, named: Mapping[str, int] | None) -> int:
@@ -322,7 +339,7 @@ def read_own_pairs(
     rows = table.rows[1:] if header else table.rows
     if not rows:
         raise DataError(f"{path} holds no pairs")
-    return pairs_of(path, rows, columns)
+    return replace(pairs_of(path, rows, columns), named=header or table.names is not None)
 
 
 def pairs_of(path: Path, rows: list[tuple[int, list[str]]], columns: PairColumns) -> OwnPairs:

@@ -295,7 +295,7 @@ def advice_on(
         cosines[final.name] = mean_cosines(corrected_sides(sides, final.transformer, of_queries))
     sentence = recommendation(problem, decision, final)
     if of_queries is not None:
-        sentence += " Queries get a correction of their own, with their own centre."
+        sentence += " Queries are corrected separately, centred on their own mean."
     chosen = any(len(one.settings) > 1 for one in tried)
     settings = "settings chosen inside the fold" if chosen else "default settings"
     how = f"{ground.protocol}; {fit_words(ground, rows, folds)}; {settings}"
@@ -343,8 +343,8 @@ def check_labels(problem: Problem) -> None:
     # Labels that are all the same have no score at all, which is said where scores are taken.
     if 0 < min(yeses, noes) < FEWEST_OF_EACH:
         raise DataError(
-            f"{problem.task} has {yeses:,} yes and {noes:,} no; advice needs at least "
-            f"{FEWEST_OF_EACH} of each"
+            f"{problem.task} has {yeses:,} pairs labelled yes and {noes:,} labelled no; "
+            f"advice needs at least {FEWEST_OF_EACH} of each"
         )
 
 

@@ -10,7 +10,16 @@ from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen, Text
 from isoscope.results.screen.commands import given, quoted
 from isoscope.results.sentences import UNKNOWN_ROLE, of_roles, remarks_of
 from isoscope.verbs.diff import names
-from isoscope.verbs.diff.text import ALIKE, COMPARED, DIFFER, KEEP, SOURCE, SUPPORT, THRESHOLD
+from isoscope.verbs.diff.text import (
+    ALIKE,
+    COMPARED,
+    DIFFER,
+    KEEP,
+    KEPT_LEGEND,
+    SOURCE,
+    SUPPORT,
+    THRESHOLD,
+)
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
 NO_STATEMENT = "no_statement"
 OF_A, OF_B = "pairs_above_threshold/A", "pairs_above_threshold/B"
 KEPT = f"neighbours_kept@{names.NEIGHBOURS}"
+BY_CHANCE = f"{KEPT}/by_chance"
 ANSWERS = {True: "keep", False: "replace", None: "no statement"}
 
 
@@ -43,6 +53,8 @@ def difference_screen(result: Result) -> Screen:
     notes += [
         Fact("Note", f"{counted(n, 'row')} excluded: {why}.") for why, n in result.left_out.items()
     ]
+    if any(row.measure == BY_CHANCE for row in rows):
+        notes.append(Fact("Note", f"{KEPT_LEGEND[0].upper()}{KEPT_LEGEND[1:]}."))
     return Screen(title, answer, body, [*notes, *more(result, rows)])
 
 
@@ -137,14 +149,18 @@ def keeping_table(rows: Sequence[Row]) -> Numbers:
                 named([space]),
                 ANSWERS[corrections[space]] if space in corrections else "",
                 brief(cells.get((space, KEPT))),
+                brief(cells.get((space, BY_CHANCE))),
                 ANSWERS[cuts[space]] if space in cuts else "",
                 UNKNOWN if cut is None else f"{cut:.3f}",
                 share(a),
                 share(b),
             ]
         )
-    header = ["", "correction", "neighbours in common", "threshold", "cosine", "A above", "B above"]
-    return Numbers(header, body, left=frozenset({1, 3}), turn=False)
+    header = [
+        "", "correction", "neighbours in common", "by chance",
+        "threshold", "cosine", "A above", "B above",
+    ]  # fmt: skip
+    return Numbers(header, body, left=frozenset({1, 4}), turn=False)
 
 
 def share(row: Row | None) -> str:

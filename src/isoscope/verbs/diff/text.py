@@ -58,8 +58,8 @@ KEPT_NAMES = {
 }
 
 KEPT_LEGEND = (
-    "neighbours in common: of the 10 nearest rows of B, with A's correction and with the same "
-    "fitted on B; by chance: with two fits on rows of B"
+    "neighbours in common: share of a row's 10 nearest rows in B that are the same with A's "
+    "correction and with one fitted on B; by chance: the same share for two fits on rows of B"
 )
 INTERVAL_LEGEND = "±: the longer side of the 95 % interval"
 TEST_LEGEND = "p: permutation test on a pooled sample, by Holm's correction over the tests made"

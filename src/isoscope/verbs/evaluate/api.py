@@ -20,12 +20,15 @@ from isoscope.compute.stats.estimates import check_level
 from isoscope.compute.threads import one_blas_thread
 from isoscope.corrections.named import NONE, CorrectionLike, NamedCorrection, named
 from isoscope.data.combine import WordedGroup
+from isoscope.data.formats.registry import PACKAGES, PREFIX
 from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS
 from isoscope.models.encode import EncodingPool, encoding_pool, refuse_workers
-from isoscope.results.fields import KIND, SCORES
+from isoscope.models.sources import PACKAGES as MODELS
+from isoscope.models.sources import names_a_model
+from isoscope.results.fields import KIND, REMARKS, SCORES
 from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, versions
 from isoscope.tasks.cross_fitting import Candidate, CrossFitting
@@ -34,7 +37,7 @@ from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
-from isoscope.tasks.registry import Task, all_tasks, data_folder, find_task
+from isoscope.tasks.registry import VARIABLE, Task, all_tasks, data_folder, find_task
 from isoscope.tasks.scores import problem_rows, with_note
 from isoscope.tasks.vectors import (
     Ground,
@@ -53,6 +56,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from isoscope.progress import Progress
+
+
+# Tasks of a model for which none is named: similarity of sentences, which needs no training.
+OF_MODELS = ("sts-b", "sick-r")
+
+# Packages that are word vectors, and a model that reads texts.
+BOTH = tuple(f"{PREFIX}{name}" for name in MODELS if name in PACKAGES)
+AS_WORDS = (
+    "The embedding matrix of the model is scored, as word vectors. --tasks "
+    f"{','.join(OF_MODELS)} scores the vectors that the model gives to sentences."
+)
 
 
 def evaluate(
@@ -92,7 +106,8 @@ def evaluate(
         tasks on texts, anything that ``open_model`` takes. Of several, results are joined.
     tasks : iterable of str, optional
         Names from ``isoscope list tasks``, or ``word-similarity:FILE`` for three columns of one's
-        own. By default every task on words whose data are in the folder.
+        own. By default every task on words whose data are in the folder, or for a model
+        ``sts-b`` and ``sick-r``.
     corrections : iterable of str or transformer, optional
         Names from ``isoscope list corrections`` or objects with scikit-learn's ``fit`` and
         ``transform``. ``none`` stands for the vectors as they are; with it, every other
@@ -161,6 +176,8 @@ def evaluate(
         corrections = listed(corrections, DEFAULT_CORRECTIONS)
     spaces = named(corrections)
     folder = data_folder(data)
+    if tasks is None and names_a_model(source):
+        tasks = present_sentence_tasks(folder)
     wanted_tasks = choose_tasks(tasks, folder)
     problems = [task for task in wanted_tasks if not isinstance(task, WordSimilarity)]
     if problems and not about_vectors(problems, wanted_tasks):
@@ -193,6 +210,8 @@ def evaluate(
         WordForm(lowercase, prefix), label=words, level=level, progress=progress,
         replicates=replicates,
     )  # fmt: skip
+    if str(source) in BOTH and tasks is None:
+        found = replace(found, extra={**found.extra, REMARKS: [AS_WORDS]})
     return replace(found, command=command)
 
 
@@ -247,6 +266,22 @@ def present_tasks(folder: Path | None) -> list[WordSimilarity]:
         names = ", ".join(task.file for task in tasks)
         raise UsageError(f"{folder} holds none of the benchmarks' files: {names}")
     return present
+
+
+def present_sentence_tasks(folder: Path | None) -> list[str]:
+    """Return the tasks of a model for which none is named, as far as their files are there."""
+    present = [name for name in OF_MODELS if not find_task(name).absent(folder)]
+    if present:
+        return present
+    names = " or ".join(OF_MODELS)
+    begin = f"a model is scored on {names} unless --tasks (tasks=) names others"
+    if folder is None:
+        raise UsageError(
+            f"{begin}; name the folder that has them with --data (data=) or {VARIABLE}"
+        )
+    raise UsageError(
+        f"{begin}, and {folder} has neither; isoscope list tasks --data {folder} shows what it has"
+    )
 
 
 def ground_rows(

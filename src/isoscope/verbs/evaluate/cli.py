@@ -48,7 +48,8 @@ class EvaluateOptions(options.Options):
     tasks: str | None = options.option(
         None,
         "Comma-separated names; see: isoscope list tasks. word-similarity:FILE and pairs:FILE "
-        "use your own data. Default: all with data in --data.",
+        "use your own data. Default: for word vectors, all on words that --data has; for a "
+        "model, sts-b and sick-r.",
     )
     corrections: str = options.option(
         "none,center,all-but-the-top,whiten",

@@ -50,15 +50,67 @@ def score_screen(result: Result) -> Screen:
             ", ".join(subjects[:2])
             + (f" and {len(subjects) - 2} more" if len(subjects) > 2 else ""),
             *([counted(len(parts), "layer")] if len(parts) > 1 else []),
-            ", ".join(names[:4]) + (f" and {len(names) - 4} more tasks" if len(names) > 4 else ""),
+            ", ".join(names) if len(names) <= MOST_TASKS else counted(len(names), "task"),
         ]
     )
+    if len(parts) == 1 and len(tasks) > MOST_TASKS:
+        body: list[list[Block]] = [[task_table(tasks)]]
+        return Screen(title, about_tasks(tasks), body, facts_of(result, tasks, hidden=0))
     body = layer_blocks(tasks) if len(parts) > 1 else task_blocks(tasks)
     about = about_layers if len(parts) > 1 else about_corrections
     answer = [
         said for task, some in list(tasks.items())[:MOST_TASKS] if (said := about(task, some))
     ]
-    return Screen(title, answer, body, facts_of(result, tasks))
+    return Screen(title, answer, body, facts_of(result, tasks, hidden=len(tasks) - MOST_TASKS))
+
+
+def about_tasks(tasks: dict[str, list[Row]]) -> list[str]:
+    """Say on how many tasks every correction gains, and on how many it loses."""
+    changes: dict[str, list[Row]] = {}
+    for rows in tasks.values():
+        for row in rows:
+            if row.measure.endswith(DIFFERENCE) and row.value is not None:
+                changes.setdefault(row.correction, []).append(row)
+    said = []
+    for correction, rows in changes.items():
+        gains = sum(is_significant(row) and (row.value or 0.0) > 0 for row in rows)
+        losses = sum(is_significant(row) and (row.value or 0.0) < 0 for row in rows)
+        found = [f"gains on {gains}"] * (gains > 0) + [f"loses on {losses}"] * (losses > 0)
+        said += [f"{correction} {' and '.join(found)}"] if found else []
+    if not changes:
+        return []
+    every = counted(len(tasks), "task")
+    if not said:
+        return [f"No correction changes a score significantly ({every})."]
+    return [f"Significant changes on {every}: {'; '.join(said)}."]
+
+
+def is_significant(row: Row) -> bool:
+    """Whether the interval of a difference excludes 0."""
+    return row.low is not None and row.high is not None and (row.low > 0 or row.high < 0)
+
+
+def task_table(tasks: dict[str, list[Row]]) -> Numbers:
+    """Arrange tasks down: the score of the vectors as they are, and what corrections change."""
+    every = [row for rows in tasks.values() for row in rows]
+    corrections = list(dict.fromkeys(row.correction for row in every))
+    body = []
+    for task, rows in tasks.items():
+        scores = {row.correction: row for row in rows if not row.measure.endswith(DIFFERENCE)}
+        changes = {row.correction: row for row in rows if row.measure.endswith(DIFFERENCE)}
+        line = [task]
+        for one in corrections:
+            change = changes.get(one)
+            if change is None or change.value is None:
+                line.append(score(scores[one].value if one in scores else None))
+            else:
+                mark = "*" if is_significant(change) else " "
+                line.append(f"{round(100 * change.value, 1) + 0.0:+.1f}{mark}".replace("-", "−"))
+        body.append(line)
+    compared = any(row.measure.endswith(DIFFERENCE) for row in every)
+    first = "points, * significant change" if compared else "points"
+    header = [first, *("as is" if one == UNCORRECTED else one for one in corrections)]
+    return Numbers(header, body, turn=False)
 
 
 def main_rows(rows: Sequence[Row]) -> list[Row]:
@@ -93,8 +145,7 @@ def about_corrections(task: str, rows: Sequence[Row]) -> str:
         f"{task}: the vectors as they are score {points(scores[UNCORRECTED].value or 0.0)} points"
     )
     said += f" ({metric})."
-    significant = [row for row in changes if row.low is not None and row.high is not None
-                   and (row.low > 0 or row.high < 0)]  # fmt: skip
+    significant = [row for row in changes if is_significant(row)]
     significant.sort(key=lambda row: -(row.value or 0.0))
     told = [change_of(row) for row in significant]
     if told:
@@ -123,7 +174,12 @@ def task_blocks(tasks: dict[str, list[Row]]) -> list[list[Block]]:
         scores = [row for row in rows if not row.measure.endswith(DIFFERENCE)]
         shown, mark, digits = (changes, 0.0, "+.1f") if changes else (scores, None, ".1f")
         entries = [
-            Entry(row.correction, in_points(row.value), in_points(row.low), in_points(row.high))
+            Entry(
+                "as is" if row.correction == UNCORRECTED else row.correction,
+                in_points(row.value),
+                in_points(row.low),
+                in_points(row.high),
+            )
             for row in shown
         ]
         what = "change in points" if changes else "score in points"
@@ -180,22 +236,17 @@ def score(value: float | None) -> str:
     return "–" if value is None else points(value)
 
 
-def facts_of(result: Result, tasks: dict[str, list[Row]]) -> list[Fact]:
+def facts_of(result: Result, tasks: dict[str, list[Row]], hidden: int) -> list[Fact]:
     """Return what the intervals do not say, and what to do next."""
     notes = [str(line) for line in result.extra.get(REMARKS, [])]
     rows = next(iter(tasks.values()))
     parts = [part.strip() for part in rows[0].protocol.split(";")]
     fitted = next((part for part in parts if FITTED_ON in part), "")
     notes += [f"{fitted[0].upper()}{fitted[1:]}."] if fitted else []
-    for task, some in tasks.items():
-        row = some[0]
-        if row.extra.get("of") and (row.n or 0) < row.extra["of"]:
-            unit = row.extra["unit"]
-            notes.append(f"{row.n or 0:,} of {row.extra['of']:,} {unit} of {task} could be scored.")
+    notes += coverage(tasks)
     compared = any(row.measure.endswith(DIFFERENCE) for rows in tasks.values() for row in rows)
     if compared and result.extra.get(KIND) != RELATION:
         notes.append(f"{ALONE[0].upper()}{ALONE[1:]}.")
-    hidden = len(tasks) - MOST_TASKS
     if hidden > 0:
         notes.append(f"{counted(hidden, 'more task')}: --details.")
     return [
@@ -203,6 +254,17 @@ def facts_of(result: Result, tasks: dict[str, list[Row]]) -> list[Fact]:
         step_of(result, tasks),
         Fact("More", "--details  all scores and intervals     --html FILE  a page"),
     ]
+
+
+def coverage(tasks: dict[str, list[Row]]) -> list[str]:
+    """Say of which tasks not everything could be scored."""
+    found: dict[str, list[str]] = {}
+    for task, (row, *_) in tasks.items():
+        if row.extra.get("of") and (row.n or 0) < row.extra["of"]:
+            text = f"{row.n or 0:,} of {row.extra['of']:,} of {task}"
+            found.setdefault(row.extra["unit"], []).append(text)
+    return [f"{unit.capitalize()} that could be scored: {', '.join(some)}."
+            for unit, some in found.items()]  # fmt: skip
 
 
 def step_of(result: Result, tasks: dict[str, list[Row]]) -> Fact:

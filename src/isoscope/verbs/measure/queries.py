@@ -1,12 +1,12 @@
 """Queries and documents as two clouds: how far apart they lie, and what centring does about it.
 
 Mean and quantiles of cos(q, d), cos(q, q') and cos(d, d') over random pairs, and the distance of
-the two means in spreads of the documents, δ = ‖μ_q − μ_d‖ / √(E‖d − μ_d‖²).
+the two means over the spread of the documents, δ = ‖μ_q − μ_d‖ / √(E‖d − μ_d‖²).
 
 Means of samples lie apart where the true ones do not: 20 queries that are drawn from the documents
-have a mean that is 0.22 spreads away. With V the covariance of the difference Δ of two means of m
-queries and n documents, V = Σ_q / m + Σ_d / n, the square of its length is too large by tr V, which
-is taken off; its variance is 4 ΔᵀVΔ + 2 tr V².
+have a mean that is 0.22 of the spread away. With V the covariance of the difference Δ of two means
+of m queries and n documents, V = Σ_q / m + Σ_d / n, the square of its length is too large by tr V,
+which is taken off; its variance is 4 ΔᵀVΔ + 2 tr V².
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ QUANTILES = (5, 50, 95, 99)
 # A mean cosine that another centre changes by less changes few lists.
 NOTICEABLE = 0.1
 
-# Centres that lie closer than this, in spreads of the documents, move few scores. Sentences say on
-# which side of it a distance is where its interval does.
+# Centres that lie closer than this, over the spread of the documents, move few scores. Sentences
+# say on which side of it a distance is where its interval does.
 NEAR = 0.2
 MOST_DIGITS = 6
 
@@ -95,8 +95,8 @@ def measure_queries(
     -------
     Result
         For every space: ``query_document_cosine`` (mean and quantiles), ``query_query_cosine``,
-        ``document_document_cosine``, and ``centre_distance``, the distance of the two means in
-        spreads of the documents, ‖μ_q − μ_d‖ / √(E‖d − μ_d‖²), less what sampling adds.
+        ``document_document_cosine``, and ``centre_distance``, the distance of the two means
+        over the spread of the documents, ‖μ_q − μ_d‖ / √(E‖d − μ_d‖²), less what sampling adds.
     """
     if sample < 2:
         raise UsageError(f"a sample must have at least two rows, got {sample}")
@@ -203,19 +203,19 @@ def sentences(rows: Sequence[Row]) -> list[str]:
     apart = by_name.get((rows[0].correction, APART))
     if apart is None or apart.value is None:
         return []
-    found = f"{with_interval(apart, distance)} spreads of the documents"
+    found = f"by {with_interval(apart, distance)} of the documents' spread"
     if apart.low is None or apart.high is None or apart.low < NEAR <= apart.high:
         return [
-            f"No statement on a centre of the queries: theirs lies {found} from that of the "
-            f"documents, and {apart.n or 0:,} queries are too few to tell whether that is more "
-            f"than {NEAR:g}."
+            f"No statement on a centre of the queries: it differs from that of the documents "
+            f"{found}, and {apart.n or 0:,} queries are too few to tell whether that is more "
+            f"than {NEAR:g} of it."
         ]
     if apart.high < NEAR:
         return [
-            f"Queries and documents share a centre: their means are {found} apart, less than "
-            f"{NEAR:g}."
+            f"Queries and documents share a centre: their means differ {found}, less than "
+            f"{NEAR:g} of it."
         ]
-    lines = [f"Queries have a centre of their own, {found} from theirs."]
+    lines = [f"Queries have a centre of their own: the means differ {found}."]
     own = next((name for name, _ in by_name if name.endswith(OWN)), None)
     shared = None if own is None else own.removesuffix(OWN)
     one, two = (by_name.get((str(name), ALIKE)) for name in (shared, own))

@@ -95,7 +95,7 @@ OF_QUERIES = {
     BETWEEN: "mean cosine of query and document",
     ALIKE: "mean cosine of two queries",
     DOCUMENTS: "mean cosine of two documents",
-    APART: "distance of the centres, in spreads",
+    APART: "distance of the means, of the spread",
 }
 
 

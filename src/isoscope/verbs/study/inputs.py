@@ -13,7 +13,6 @@ import gc
 import hashlib
 import importlib.util
 import multiprocessing
-import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,8 +27,6 @@ import numpy as np
 from isoscope.compute.stats.estimates import pearson
 from isoscope.compute.stats.trends import permuted_p, together_p
 from isoscope.data.arrays import ArrayCloud
-from isoscope.data.formats.registry import FORMATS, PACKAGES, PREFIX
-from isoscope.data.location import Location
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.texts.open import open_texts
@@ -37,6 +34,7 @@ from isoscope.data.texts.readers import MadeTexts
 from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.layer_names import numbered_layers
 from isoscope.models.model import Model, open_model, provenance_of
+from isoscope.models.sources import names_a_model
 from isoscope.results.merge import joined_without_verdicts, renamed
 from isoscope.results.result import Result, Row
 from isoscope.tasks.registry import find_task
@@ -56,8 +54,6 @@ if TYPE_CHECKING:
 
 # Packages that hold models; as vectors they would be embedding matrices, which have no text.
 PACKAGED_MODELS = ("package:minilm", "package:smollm2")
-
-HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 
 
 def open_vectors(subject: Subject, column: str | None) -> CloudGroup:
@@ -117,21 +113,6 @@ def one_model_kept() -> Iterator[None]:
         if outermost:
             _kept.clear()
             gc.collect()
-
-
-def names_a_model(source: Any) -> bool:
-    """Whether a source is a model rather than vectors; what nobody knows may be on the hub."""
-    if not isinstance(source, str | Path):
-        return hasattr(source, "embedding_cloud")
-    text = str(source)
-    if text.startswith(PREFIX):
-        return text.removeprefix(PREFIX) not in PACKAGES
-    path = Path(text).expanduser()
-    if path.exists():
-        return path.is_dir() or path.suffix.lower() == ".gguf"
-    location = Location(text)
-    known = location.ending in FORMATS or bool(location.compression)
-    return not known and HUB_ID.fullmatch(text) is not None
 
 
 def is_a_transformer(subject: Subject) -> bool:

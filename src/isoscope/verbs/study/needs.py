@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from isoscope.models.sources import names_a_model
 from isoscope.verbs.study.folder import Piece, memory_needed
-from isoscope.verbs.study.inputs import names_a_model
 from isoscope.verbs.study.records.costs import in_words, measured_costs
 from isoscope.verbs.study.records.provenance import available_memory, files_of
 

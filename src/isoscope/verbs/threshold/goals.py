@@ -216,7 +216,7 @@ class Recall(ShareGoal):
         if passes.any():
             return Choice(float(cuts.thresholds[np.argmax(passes)]))
         return Choice(
-            None, f"{total:,} yeses are too few for {self.words}: there should be {fewest:,}"
+            None, f"{total:,} matches are too few for {self.words}: there should be {fewest:,}"
         )
 
 

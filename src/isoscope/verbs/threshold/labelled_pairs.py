@@ -1,9 +1,9 @@
 """Thresholds on labelled pairs: chosen on some folds, judged on the one that they have not seen.
 
-In every space: the AUC, how often a yes has the higher cosine than a no; thresholds for some goals,
-with their precision, recall and F1 = 2 TP / (2 TP + FP + FN); and the Brier score mean((p − y)²) of
-the probabilities p that isotonic regression gives pairs with the labels y. Pairs that share a row
-are not independent: a design effect widens the intervals.
+In every space: the AUC, how often a match has a higher cosine than a non-match; thresholds for some
+goals, with their precision, recall and F1 = 2 TP / (2 TP + FP + FN); and the Brier score
+mean((p − y)²) of the probabilities p that isotonic regression gives pairs with the labels y. Pairs
+that share a row are not independent: a design effect widens the intervals.
 
 References
 ----------
@@ -161,7 +161,7 @@ def score_threshold(goal: Goal, pairs: PairsInFolds, level: float = 0.95) -> Thr
 def brier(pairs: PairsInFolds, level: float = 0.95) -> tuple[Estimate, float]:
     """Return the mean squared error of probabilities fitted without a fold, and of the base rate.
 
-    A Brier score of 0 is perfect; a probability that is always the share of yeses, p, has
+    A Brier score of 0 is perfect; a probability that is always the share of matches, p, has
     p (1 − p).
     """
     errors = np.empty(len(pairs.cosines))
@@ -191,7 +191,7 @@ class SpaceScores:
     brier : Estimate
         Of probabilities fitted without the pairs that they are judged on.
     base : float
-        The Brier score of the share of yeses.
+        The Brier score of the share of matches.
     map : ScoreMap
         From cosine to probability.
     fewest : int

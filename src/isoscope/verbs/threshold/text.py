@@ -80,8 +80,8 @@ def area_grid(rows: list[Row]) -> Grid:
     ]
     base = by_name[first.correction, "brier"].extra["base_rate"]
     notes = [
-        "AUC: how often a yes has the higher cosine than a no; it does not depend on a threshold",
-        f"Brier: squared error of the probabilities of --map; {base:.4f} for the share of yeses",
+        "AUC: how often a match has a higher cosine than a non-match; needs no threshold",
+        f"Brier: squared error of the probabilities of --map; {base:.4f} for the share of matches",
     ]
     if len(body) > 2:
         notes.append(
@@ -115,7 +115,7 @@ def goal_grid(rows: list[Row], goal: str) -> Grid:
     return Grid(title, header, body, [HELD_OUT, *grouped_notes(concerned)])
 
 
-REWEIGHTED_NOTE = "labelled pairs, reweighted: noes score like the labelled noes"
+REWEIGHTED_NOTE = "labelled pairs, reweighted: non-matches score like the labelled ones"
 SEARCH_NOTE = (
     "search over the store: as many pairs are accepted as random pairs of the store are, matches "
     "at the base rate among them"
@@ -344,8 +344,8 @@ def rate_sentences(
     if found.reweighted.value is not None:
         lines.append(
             f"At this base rate the threshold for {cut.goal.words} {space_words(one.name)} has a "
-            f"precision of {with_interval(found.reweighted, precise)} if noes score like the "
-            f"labelled ones, of which {percent(cut.false_share)} lie above it."
+            f"precision of {with_interval(found.reweighted, precise)} if non-matches score like "
+            f"the labelled ones, of which {percent(cut.false_share)} lie above it."
         )
     if found.in_search.value is not None and found.above is not None:
         lines.append(
