@@ -37,9 +37,9 @@ SILENT = 600.0
 
 def all_targets() -> dict[str, Any]:
     """Return all targets whose packages are installed."""
-    from fuzz import model_targets, server_target, stored_targets, vector_targets
+    from fuzz import command_targets, model_targets, server_target, stored_targets, vector_targets
 
-    groups = (vector_targets, stored_targets, model_targets, server_target)
+    groups = (vector_targets, stored_targets, command_targets, model_targets, server_target)
     return {
         target.name: target
         for group in groups

@@ -106,7 +106,7 @@ def without_costs(value: Any) -> Any:
     """Return a value of JSON without what differs from run to run."""
     if isinstance(value, dict):
         # What a row measures may itself be a time.
-        cost = str(value.get("measure", "")).endswith(VOLATILE)
+        cost = any(name in str(value.get("measure")) for name in VOLATILE)
         left_out = (*VOLATILE, "value", "sd", "runs") if cost else VOLATILE
         return {key: without_costs(one) for key, one in value.items() if key not in left_out}
     return [without_costs(one) for one in value] if isinstance(value, list) else value
