@@ -318,6 +318,7 @@ WRONG_HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     "other rows than its sums": ({"rows": 7}, "fitted on 7 vectors, its sums 200"),
     "unknown type": ({"dtype": "float31"}, "unknown type of vectors, 'float31'"),
     "another width": ({"width_in": 5}, "header says 5 dimensions, its tensors 8"),
+    "a width beyond memory": ({"width_in": 2**40}, "header says 1099511627776 dimensions"),
     "another width after it": ({"width_out": 5}, "header says 5 dimensions after"),
     "renormalize": ({"renormalize": True}, "renormalize differs"),
     "names": ({"feature_names": ["a"]}, "the number of feature names"),
@@ -358,6 +359,10 @@ WRONG_TENSORS: dict[str, tuple[Callable[[Arrays], Arrays], str]] = {
         "moments.mean holds NaN",
     ),
     "width": (lambda a: {**a, "n_features_in": np.asarray(0)}, "is 0, which is not a number"),
+    "width beyond memory": (
+        lambda a: {**a, "n_features_in": np.asarray(2**40)},
+        "more than any other tensor holds",
+    ),
     "stored": (
         lambda a: {**a, "stored": np.frombuffer(b"float31", np.uint8)},
         "'float31', which is not a known type",

@@ -5,8 +5,9 @@
     python tests/fuzz --cases 5000 --targets 'vectors .npy' --fresh
 
 A round is 50,000 cases of one target, in a process of its own that is killed if it exceeds the
-limits. Rounds go on where the last run stopped, unless ``--fresh``. What failed is kept in the
-folder of the state, and its kind and place in the record.
+limits. Rounds go on where the last run stopped. With ``--fresh``, counts of the chosen targets
+begin again, which shows their state after repairs: of what failed, only what is fixed is
+remembered. What failed is kept in the folder of the state, and its kind and place in the record.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ SILENT = 600.0
 
 def all_targets() -> dict[str, Any]:
     """Return all targets whose packages are installed."""
-    from fuzz import model_targets, server_target, stored_targets, vector_targets
+    from fuzz import command_targets, model_targets, server_target, stored_targets, vector_targets
 
-    groups = (vector_targets, stored_targets, model_targets, server_target)
+    groups = (vector_targets, stored_targets, command_targets, model_targets, server_target)
     return {
         target.name: target
         for group in groups
@@ -47,12 +48,10 @@ def all_targets() -> dict[str, Any]:
     }
 
 
-def round_in_child(
-    name: str, state: Path, seed: str, number: int, tell: Callable[[Any], bool]
-) -> str:
+def in_child(arguments: list[str], state: Path, tell: Callable[[Any], bool]) -> str:
     """Run a round; pass on what it says until told to stop, and return why it ended early."""
     process = subprocess.Popen(
-        [sys.executable, Path(__file__).parent, "--child", name, state, seed, str(number)],
+        [sys.executable, Path(__file__).parent, *arguments],
         stdout=subprocess.PIPE, stderr=(state / "stderr.txt").open("ab"),
     )  # fmt: skip
     assert process.stdout is not None
@@ -107,12 +106,12 @@ def add_batch(entry: dict[str, Any], one: dict[str, Any]) -> None:
     if "base" in one:
         entry["megabytes_at_start"] = one["base"]
         return
-    for key in ("cases", "read", "refused"):
-        entry[key] = entry.get(key, 0) + one[key]
-    entry["seconds"] = round(entry.get("seconds", 0) + one["seconds"], 3)
-    entry["peak_megabytes"] = max(entry.get("peak_megabytes", 0), one["peak"])
-    entry["outcomes"] = max(entry.get("outcomes", 0), one["outcomes"])
-    entry["lines"] = max(entry.get("lines", 0), one["lines"])
+    for key in ("cases", "read", "refused", "seconds"):
+        entry[key] = round(entry.get(key, 0) + one.get(key, 0), 3)
+    for key in ("outcomes", "lines"):
+        entry[key] = max(entry.get(key, 0), one.get(key, 0))
+    if not one.get("heavy"):  # of those, what each case takes is told later
+        entry["peak_megabytes"] = max(entry.get("peak_megabytes", 0), one["peak"])
     for failure in one["failures"]:
         add_failure(entry, failure)
 
@@ -126,14 +125,28 @@ def add_end(entry: dict[str, Any], ended: str, state: Path) -> None:
 
 
 def add_failure(entry: dict[str, Any], failure: dict[str, str]) -> None:
-    """Count a failure; the files of the first of its kind and place are kept."""
+    """Count a failure; the files of the first of its kind and place are kept.
+
+    What was fixed and fails again is a failure of its own.
+    """
     failures = entry.setdefault("failures", [])
-    for known in failures:
+    for known in open_failures(entry):
         if (known["kind"], known["place"]) == (failure["kind"], failure["place"]):
             known["times"] += 1
             return
     failure["detail"] = failure["detail"][:300]
     failures.append({**failure, "times": 1, "found": date.today().isoformat()})
+
+
+def open_failures(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the failures of a target that are not fixed."""
+    return [one for one in entry.get("failures", []) if "fixed" not in one]
+
+
+def begun_again(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return a target without its counts; rounds go on, so that their cases are new."""
+    fixed = [one for one in entry.get("failures", []) if "fixed" in one]
+    return {"rounds": entry["rounds"], "cases": 0, **({"failures": fixed} if fixed else {})}
 
 
 def save(path: Path, fuzz: dict[str, Any]) -> None:
@@ -153,25 +166,31 @@ def main() -> None:
     parser.add_argument("--record", type=Path, default=RECORD)
     parser.add_argument("--state", type=Path, default=Path("/dev/shm/isoscope-fuzz"))
     parser.add_argument("--minutes", type=float, default=float("inf"), help="then stop")
-    parser.add_argument("--fresh", action="store_true", help="forget earlier rounds")
+    parser.add_argument("--fresh", action="store_true", help="count from nothing")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--weigh", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     targets = all_targets()
-    if given.child:
-        from fuzz.engine import load_corpus, run_round
+    from fuzz.engine import HEAVY, load_corpus, run_round, weigh_round
 
+    if given.child:
         name, state, seed, number = given.child
         run_round(targets[name], Path(state), load_corpus(Path(state)), seed, int(number))
         return
+    if given.weigh:
+        weigh_round(targets[given.weigh[0]], Path(given.weigh[1]))
+        return
     end = time.monotonic() + given.minutes * 60
     found = json.loads(given.record.read_text()) if given.record.exists() else {}
-    fuzz = {} if given.fresh else found.get("fuzz", {})
-    fuzz.setdefault("targets", {})
+    fuzz = found.get("fuzz", {})
+    known = fuzz.setdefault("targets", {})
     fuzz["about"] = {
         "command": "make fuzz", "seed": given.seed, "machine": f"2 cores, {platform.machine()}",
         "python": platform.python_version(),
     }  # fmt: skip
     wanted = [name for name in (given.targets or targets) if name in targets]
+    if given.fresh:
+        known.update({name: begun_again(known[name]) for name in wanted if name in known})
     while True:
         left = [n for n in wanted if fuzz["targets"].get(n, {}).get("cases", 0) < given.cases]
         if not left:
@@ -192,18 +211,19 @@ def main() -> None:
 
             entry["rounds"] += 1
             entry["date"] = date.today().isoformat()
-            ended = round_in_child(
-                name, state, seed, min(ROUND, given.cases - entry["cases"]), tell
-            )
+            number = min(ROUND, given.cases - entry["cases"])
+            ended = in_child(["--child", name, str(state), seed, str(number)], state, tell)
+            if not ended and (state / HEAVY).exists():
+                ended = in_child(["--weigh", name, str(state)], state, tell)
             if ended:
                 add_end(entry, ended, state)
             save(given.record, fuzz)
-            failed = len(entry.get("failures", []))
+            failed = len(open_failures(entry))
             if time.monotonic() >= end:
                 print(f"{given.minutes:g} minutes are over; the same again goes on", flush=True)
                 return
             print(f"{name}: {entry['cases']:,} cases, {failed} kinds of failures", flush=True)
-    failures = sum(len(entry.get("failures", [])) for entry in fuzz["targets"].values())
+    failures = sum(len(open_failures(entry)) for entry in fuzz["targets"].values())
     cases = sum(entry["cases"] for entry in fuzz["targets"].values())
     print(f"{cases:,} cases, {failures} kinds of failures")
     sys.exit(1 if failures else 0)

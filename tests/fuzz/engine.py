@@ -5,8 +5,9 @@ that reaches lines of isoscope that no case reached before, becomes a seed of la
 traced in one case of 64, as tracing is slow.
 
 Limits of a case: 5 seconds of processor time, which does not depend on what else the machine does,
-and 512 MB of resident memory of the whole process, measured as the peak over batches; a batch that
-went over it is tried again case by case.
+and 512 MB of resident memory of the whole process, measured as the peak over batches. A batch that
+went over it ends the round, as libraries keep memory that they once had, and is tried again case by
+case in another process.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ LONGEST = 300
 TRACED = 64
 BATCH = 250
 MOST_SEEDS = 400
+HEAVY = "heavy"
+"""The folder of the cases of a batch that took too much memory."""
 
 SOURCES = str(Path(sys.modules["isoscope"].__file__ or "").parent)
 
@@ -227,27 +230,42 @@ def run_round(target: Target, folder: Path, corpus: list[Files], seed: str, numb
                 known.add((outcome.kind, outcome.place))
                 failures.append(keep(files, outcome))
         highest = peak()
-        if highest > MEGABYTES:
-            for files in batch:
-                forget_peak()
-                fuzzer.outcome_of(files)
-                if peak() > MEGABYTES:
-                    outcome = Outcome("too much memory", f"{peak():.0f} MB")
-                    failures.append(keep(files, outcome))
-                    counts["failed"] += 1
-                    break
-        done += len(batch)
+        heavy = highest > MEGABYTES
+        for k, files in enumerate(batch if heavy else ()):
+            write(folder / HEAVY / f"{k:03}", files)
+        done = number if heavy else done + len(batch)
         print(
             json.dumps({
                 "cases": len(batch), **counts, "failures": failures, "peak": round(highest, 1),
                 "seconds": round(time.process_time() - began, 3), "lines": len(fuzzer.lines.seen),
-                "outcomes": len(fuzzer.outcomes),
+                "outcomes": len(fuzzer.outcomes), "heavy": heavy,
             }),
             flush=True,
         )  # fmt: skip
     for k, files in enumerate(fuzzer.added):
         write(folder / "corpus" / f"{os.getpid()}-{k}", files)
     shutil.rmtree(folder / "case", ignore_errors=True)
+
+
+def weigh_round(target: Target, folder: Path) -> None:
+    """Try each case of a heavy batch again until one takes too much; meant for a child."""
+    strictly()
+    attempt(target, folder / "nothing there")
+    highest, failures = 0.0, []
+    for case in sorted((folder / HEAVY).iterdir()):
+        forget_peak()
+        attempt(target, case)
+        highest = max(highest, peak())
+        if highest > MEGABYTES:
+            where = folder / "found" / f"heavy-{os.getpid()}"
+            shutil.copytree(case, where)
+            failures.append({
+                "kind": "too much memory", "place": "", "detail": f"{highest:.0f} MB",
+                "files": str(where),
+            })  # fmt: skip
+            break
+    shutil.rmtree(folder / HEAVY)
+    print(json.dumps({"peak": round(highest, 1), "failures": failures}), flush=True)
 
 
 def load_corpus(folder: Path) -> list[Files]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -209,45 +210,93 @@ def faiss_seeds() -> list[Files]:
     return made
 
 
-def read_faiss(folder: Path) -> object:
-    """Do what the child process of a FAISS cloud does, in a fork: a crash is an answer there."""
-    import faiss  # noqa: F401  once, not in every fork
+class FaissChild:
+    """A fork that reads indexes as the child process of a FAISS cloud does.
 
+    It is used until it crashes, as a fork for every case would take most of the time.
+    """
+
+    def __init__(self) -> None:
+        self.cases = 0
+        questions, self._questions = os.pipe()
+        self._answers, answers = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            try:
+                os.close(self._questions)
+                os.close(self._answers)
+                signal.signal(signal.SIGPROF, signal.SIG_DFL)  # also ends native code
+                with os.fdopen(questions) as lines:
+                    for line in lines:
+                        os.write(answers, json.dumps(read_index_file(line[:-1])).encode() + b"\n")
+            finally:
+                os._exit(0)
+        os.close(questions)
+        os.close(answers)
+        self._lines = open(self._answers, "rb", closefd=False)  # noqa: SIM115
+
+    def ask(self, path: Path) -> tuple[str, str]:
+        """Return what became of a file: its kind, and what there is to say."""
+        self.cases += 1
+        os.write(self._questions, f"{path}\n".encode())
+        line = self._lines.readline()
+        if line:
+            kind, said = json.loads(line)
+            return kind, said
+        os.close(self._answers)
+        os.close(self._questions)
+        _, status = os.waitpid(self._process, 0)
+        ended = signal.Signals(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else None
+        return ("slow" if ended == signal.SIGPROF else "crash"), ended.name if ended else "exit"
+
+
+def read_index_file(name: str) -> tuple[str, str]:
+    """Read an index to its end, within the limits of a case."""
+    from fuzz.engine import MEGABYTES, SECONDS, forget_peak, peak
     from isoscope.data.formats.faiss import index as child
 
-    path = folder / "x.faiss"
-    here, there = os.pipe()
-    process = os.fork()
-    if process == 0:
-        code = b"?"
-        try:
-            os.close(here)
-            signal.setitimer(signal.ITIMER_PROF, 5)
-            read = child.read_index(str(path), "x.faiss", path.stat().st_size)
-            for first in range(0, read.rows, 1_000_000):
-                read.between(first, min(first + 1_000_000, read.rows))
-            code = b"+" + f"{min(read.rows, 41)} {read.width} {read.ids is not None}".encode()
-        except IsoscopeError as error:
-            code = b"-" + str(error).encode()
-        except MemoryError:
-            code = b"!MemoryError"
-        except BaseException as error:
-            code = b"!" + f"{type(error).__name__}: {error}".encode()
-        finally:
-            os.write(there, code[:4_000])
-            os._exit(0)
-    os.close(there)
-    with os.fdopen(here, "rb") as pipe:
-        said = pipe.read()
-    _, status = os.waitpid(process, 0)
-    if os.WIFSIGNALED(status):
-        if os.WTERMSIG(status) == signal.SIGPROF:
-            raise TimeoutError("faiss took more than 5 s of processor time")
-        raise DataError(f"faiss crashed ({signal.Signals(os.WTERMSIG(status)).name})")
-    if said[:1] == b"-":
-        raise DataError(said[1:].decode())
-    assert said[:1] == b"+", said.decode()
-    return said.decode()
+    forget_peak()
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        read = child.read_index(name, "x.faiss", Path(name).stat().st_size)
+        for first in range(0, read.rows, 1_000_000):
+            read.between(first, min(first + 1_000_000, read.rows))
+        found = "read", f"{min(read.rows, 41)} {read.width} {read.ids is not None}"
+    except IsoscopeError as error:
+        found = "refused", str(error)
+    except BaseException as error:
+        found = "failed", f"{type(error).__name__}: {error}"[:1_000]
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    highest = peak()
+    return found if highest <= MEGABYTES else ("failed", f"{highest:.0f} MB")
+
+
+FAISS: list[FaissChild] = []
+"""The one child; empty before the first case and after a crash."""
+
+
+def read_faiss(folder: Path) -> object:
+    """Do what a FAISS cloud does: a crash of the child is an answer there."""
+    import faiss  # noqa: F401  once, not in every fork
+
+    if not FAISS:
+        FAISS.append(FaissChild())
+    kind, said = FAISS[0].ask(folder / "x.faiss")
+    if kind == "crash" and FAISS.pop().cases > 1:  # what crashes may be an earlier case
+        FAISS.append(FaissChild())
+        kind, said = FAISS[0].ask(folder / "x.faiss")
+        if kind == "crash":
+            FAISS.pop()
+    if kind == "slow":
+        FAISS.clear()
+        raise TimeoutError("faiss took more than 5 s of processor time")
+    if kind == "crash":
+        raise DataError(f"faiss crashed ({said})")
+    if kind == "refused":
+        raise DataError(said)
+    assert kind == "read", said
+    return said
 
 
 def copy_seeds() -> list[Files]:
@@ -288,8 +337,6 @@ def text_seeds() -> list[Files]:
 
 
 def text_json_seeds() -> list[Files]:
-    import json
-
     rows = (json.dumps({"id": k, "text": text, "doc": "d"}) for k, text in enumerate(TEXTS))
     return [one("x.jsonl", "\n".join(rows).encode())]
 

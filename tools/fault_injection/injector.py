@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import gc
 import hashlib
 import json
 import os
@@ -105,8 +106,8 @@ def without_costs(value: Any) -> Any:
     """Return a value of JSON without what differs from run to run."""
     if isinstance(value, dict):
         # What a row measures may itself be a time.
-        cost = str(value.get("measure", "")).endswith(VOLATILE)
-        left_out = (*VOLATILE, "value") if cost else VOLATILE
+        cost = any(name in str(value.get("measure")) for name in VOLATILE)
+        left_out = (*VOLATILE, "value", "sd", "runs") if cost else VOLATILE
         return {key: without_costs(one) for key, one in value.items() if key not in left_out}
     return [without_costs(one) for one in value] if isinstance(value, list) else value
 
@@ -213,6 +214,8 @@ class Injector:
         operation.prepare(prepared)
         before = snapshot(prepared)
         operation.run(self.fresh(), False)  # here, so that all modules are imported
+        gc.collect()
+        gc.freeze()  # forks collect garbage of their own alone: torch's trainer asks for it
         case = self.fresh()
         done = self.in_fork(operation, case, k=0, fault=COUNT, resume=False)
         if done["code"]:

@@ -234,6 +234,12 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         width = int(arrays[WIDTH])
         if width < 1:
             raise DataError(f"the tensor {WIDTH} is {width}, which is not a number of dimensions")
+        # Those that declare shapes keep something of each dimension. What is compared with it below
+        # takes memory: as much as the file itself, not as much as a forged file says.
+        if correction._slots(1) is not None and width > max(
+            array.size for array in arrays.values()
+        ):
+            raise DataError(f"the tensor {WIDTH} is {width}, more than any other tensor holds")
         slots = correction._slots(width)
         if slots is not None:
             check_arrays({key: arrays[key] for key in arrays if key != WIDTH}, slots)

@@ -252,7 +252,6 @@ def rebuilt(header: Header, arrays: Arrays) -> Correction:
 
 def check_agreement(correction: Correction, header: Header) -> None:
     """Refuse a correction that is not what its header says, or that cannot be applied."""
-    zeros = np.zeros((1, header.width_in))
     with np.errstate(all="ignore"):
         if header.feature_names is not None and len(header.feature_names) != header.width_in:
             raise DataError(
@@ -263,7 +262,7 @@ def check_agreement(correction: Correction, header: Header) -> None:
                 f"its header says {header.width_in} dimensions, its tensors "
                 f"{correction.n_features_in_}"
             )
-        width = correction._output_width
+        width, zeros = correction._output_width, np.zeros((1, header.width_in))
         if width != header.width_out or correction._correct(zeros).shape != (1, width):
             raise DataError(
                 f"its header says {header.width_out} dimensions after correction, its tensors "

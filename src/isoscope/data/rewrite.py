@@ -113,7 +113,9 @@ class Rewrite:
                 f"{self.cloud.fault}, which cannot be corrected; remove it from the file first"
             )
         self._count(vectors, absent)
-        stored = in_type(self.change.apply(at_least_single(vectors)), self.cloud.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # rows that do not fit are named below
+            changed = self.change.apply(at_least_single(vectors))
+        stored = in_type(changed, self.cloud.dtype)
         fits = finite_rows(widen_bfloat16(stored) if self.cloud.dtype == "bfloat16" else stored)
         if fits is not None:
             row = first_row + int(np.flatnonzero(~fits)[0])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoscope.errors import UsageError
+from isoscope.errors import UsageError, cut
 from isoscope.registry import Registry
 from isoscope.spec import split_options
 from isoscope.wording import listed
@@ -173,7 +173,9 @@ def find_measure(name: str) -> Measure:
     for pair in pairs:
         ((option, value),) = split_options(wanted, [pair], options).items()
         if not value.isdecimal() or int(value) < 1:
-            raise UsageError(f"measure {name!r}: {option} must be a whole number of at least 1")
+            raise UsageError(
+                f"measure {cut(name)!r}: {option} must be a whole number of at least 1"
+            )
         options[option] = int(value)
     return replace(found, options=options, text=":".join((wanted, *pairs)))
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -204,3 +206,18 @@ def test_a_large_row_group_is_not_held_as_a_whole(tmp_path: Path) -> None:
         most = max(most, pyarrow.total_allocated_bytes() - before)
     assert rows == 100_000
     assert most < 15_000_000
+
+
+def test_a_page_that_promises_more_than_the_file_takes_no_memory() -> None:
+    """A page says that it has 1.7 GB: Arrow took them before it looked whether they are there."""
+    forged = Path(__file__).parents[2] / "fuzz/found/texts-.parquet/page-beyond-the-file/x.parquet"
+    program = (
+        "import sys, pyarrow; from isoscope.data.texts.open import open_texts\n"
+        "from isoscope.errors import DataError\n"
+        "try: list(open_texts(sys.argv[1]).texts())\n"
+        "except DataError: print(pyarrow.default_memory_pool().max_memory())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, forged], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 1_000_000

@@ -218,6 +218,8 @@ def set_module(number: int, kind: str) -> Callable[[list[Any]], list[Any]]:
         ("modules.json", lambda _: [1], "should list modules by type and path"),
         ("modules.json", lambda given: [{**one, "path": "../x"} for one in given],
          "leads out of the folder: ../x"),
+        ("modules.json", lambda given: [*given[:2], {**given[2], "path": "日" * 100}],
+         "the name of a folder in modules.json is too long"),
         ("1_Pooling/config.json", lambda _: {"pooling_mode": "sum"}, "has no pooling sum"),
         ("2_Dense/config.json", lambda given: {**given, "activation_function": "os.system"},
          "isoscope has no activation os.system"),

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from isoscope.data.rewrite import Rewrite
 
 
-# Bytes of a Parquet column read at a time: a row group may be as large as the file.
+# Bytes of a Parquet column read at a time: a row group may be as large as the file. Of a small file
+# Arrow reads a row group of a column at once: with a buffer it takes memory for as many bytes as a
+# page says it has, before it looks whether they are there.
 BUFFER = 1 << 20
+SMALL_FILE = 1 << 24
 
 
 class ParquetColumns(OpenColumns):
@@ -35,7 +38,8 @@ class ParquetColumns(OpenColumns):
 
     def __init__(self, source: Any) -> None:
         # Pre-buffering would read all of a row group ahead, which may be as large as the file.
-        self.file = parquet.ParquetFile(source, buffer_size=BUFFER, pre_buffer=False)
+        buffer = BUFFER if source.size() > SMALL_FILE else 0
+        self.file = parquet.ParquetFile(source, buffer_size=buffer, pre_buffer=False)
         self.schema, self.count = self.file.schema_arrow, self.file.num_row_groups
 
     @property

@@ -157,15 +157,11 @@ def write_safetensors(rewrite: Rewrite, file: BinaryIO) -> None:
         position = 0
         for name in order:
             begin, end = entries[name]["data_offsets"]
-            shape, size = entries[name]["shape"], end - begin
+            entry, size = entries[name], end - begin
             if name == rewrite.cloud.column:
-                shape = [shape[0], change.new_width]
+                entry = {**entry, "shape": [entry["shape"][0], change.new_width]}
                 size = size // change.width * change.new_width
-            header[name] = {
-                **entries[name],
-                "shape": shape,
-                "data_offsets": [position, position + size],
-            }
+            header[name] = {**entry, "data_offsets": [position, position + size]}
             position += size
         write_header(header, file)
         for name in order:

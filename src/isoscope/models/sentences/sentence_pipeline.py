@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 
 SETTINGS = "config_sentence_transformers.json"
 
+# Bytes of the name of a module's folder; file systems raise errors of their own about longer names.
+LONGEST_NAME = 255
+
 # Where the settings of the network are; early versions named the file after the architecture.
 NETWORK_SETTINGS = tuple(
     f"sentence_{kind}_config.json"
@@ -313,7 +316,11 @@ class PipelineReader:
             raise self._refused(f"isoscope has no module {entry['type']}")
         path = PurePosixPath(entry["path"])
         if path.is_absolute() or ".." in path.parts:
-            raise DataError(f"{self.source.name}: {MODULES} leads out of the folder: {path}")
+            raise DataError(
+                f"{self.source.name}: {MODULES} leads out of the folder: {cut(str(path))}"
+            )
+        if len(str(path).encode("utf-8", "surrogatepass")) > LONGEST_NAME:
+            raise DataError(f"{self.source.name}: the name of a folder in {MODULES} is too long")
         return kind, "" if path == PurePosixPath() else str(path)
 
     def _refused(self, why: str) -> DataError:

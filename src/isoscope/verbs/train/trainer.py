@@ -36,7 +36,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from safetensors import SafetensorError
 from scipy.special import logsumexp
 from torch import Tensor
 from transformers import Trainer, TrainerCallback
@@ -46,7 +45,6 @@ from transformers.utils import logging as reporting
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.families.partition import log_i1, oriented
 from isoscope.measures.space import Partition
-from isoscope.models.runtime import first_line
 from isoscope.verbs.train.regularizers.base import (
     Attachable,
     Calibration,
@@ -57,6 +55,7 @@ from isoscope.verbs.train.regularizers.base import (
     target_matrix,
     token_mask,
 )
+from isoscope.verbs.train.save_errors import is_save_error, save_reason
 
 # What is said of every matrix; i1_scaled does not move where only lengths do.
 MEASURES = ("i1", "i2", "mean_norm", "i1_scaled")
@@ -242,9 +241,6 @@ def loss_of(outputs: Any) -> float:
 # The file that a checkpoint ends with.
 WRITTEN_LAST = "trainer_state.json"
 
-# Parts of what torch says where it cannot write: it has no exception of its own for that.
-TORCH_WRITER = ("PytorchStreamWriter", "inline_container")
-
 
 def last_kept(folder: str | Path) -> str | None:
     """Return the newest checkpoint in a folder."""
@@ -263,14 +259,13 @@ def whole_or_none(folder: Path) -> Iterator[None]:
     """Remove a checkpoint that could not be written to its end, and say so in one line."""
     try:
         yield
-    except (OSError, SafetensorError, RuntimeError) as error:
-        by_torch = any(sign in str(error) for sign in TORCH_WRITER)
-        if isinstance(error, RuntimeError) and not by_torch:
+    except Exception as error:
+        if not is_save_error(error):
             raise
         if not is_whole(folder):
             shutil.rmtree(folder, ignore_errors=True)
         raise DataError(
-            f"{folder} could not be written: {first_line(error)}; training stopped; "
+            f"{folder} could not be written: {save_reason(error)}; training stopped; "
             f"{kept_words(last_kept(folder.parent))}; free some space, or choose another output "
             "folder"
         ) from error

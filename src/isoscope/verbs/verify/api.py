@@ -17,7 +17,7 @@ from isoscope.compute.journal import (
 )
 from isoscope.corrections.storage import Header, load_correction, read_header
 from isoscope.data.location import special_file
-from isoscope.errors import DataError, IsoscopeError, UsageError
+from isoscope.errors import DataError, IsoscopeError, UsageError, shortened
 from isoscope.results.result import CHECKSUM, SCHEMA_VERSION, Result, checksum_of, versions
 from isoscope.version import __version__
 from isoscope.wording import counted
@@ -29,11 +29,14 @@ RESULT, CORRECTION, JOURNAL = "result", "correction", "journal"
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One thing that was looked at; what is said about it is one line that is not too long."""
 
     name: str
     state: State
     about: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "about", shortened(self.about))
 
 
 @dataclass(frozen=True)

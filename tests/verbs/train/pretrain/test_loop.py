@@ -533,6 +533,36 @@ def test_a_safetensors_error_is_a_full_disk_too(
     one_line(told_so)
 
 
+def test_an_error_of_the_tokenizer_is_a_full_disk_too(
+    plans: dict[str, tuple[Plan, int]], toy_texts: list[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Its package raises ``Exception`` itself; whatever else goes wrong stays what it is."""
+    fast, plan = transformers.PreTrainedTokenizerFast, plans["recorded"][0]
+    fails_at(monkeypatch, fast, "save_pretrained", 1, Exception("Permission denied (os error 13)"))
+    with pytest.raises(DataError, match="step0 could not be written: Permission denied;"):
+        pretrain(toy_texts, plan, tmp_path / "one")
+    fails_at(monkeypatch, fast, "save_pretrained", 1, Exception("a mistake in the program"))
+    with pytest.raises(Exception, match="a mistake in the program"):
+        pretrain(toy_texts, plan, tmp_path / "two")
+    assert not list((tmp_path / "two").glob(".isoscope-*"))
+
+
+def test_a_run_that_was_killed_while_its_journal_went(
+    plans: dict[str, tuple[Plan, int]], unbroken: dict[str, Path], toy_texts: list[str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    """The result is there, and of the journal the last step, which goes after all else."""
+    plan, record = plans["recorded"]
+    out = shutil.copytree(unbroken["recorded"], tmp_path / "model")
+    with Journal.open(out / "journal", {}) as journal:
+        journal.save("state", {"step": np.arange(2)}, finished=False)
+    (out / "journal" / "configuration.json").unlink()
+    pretrain(toy_texts, plan, out, record=record, resume=True)
+    assert not (out / "journal").exists()
+    assert files(out) == files(unbroken["recorded"])
+
+
 def test_a_loss_that_is_not_finite(toy_texts: list[str], small_plan: Plans, tmp_path: Path) -> None:
     plan = small_plan(changed={"learning_rate": 1e30})
     for resume in (False, True):

@@ -125,6 +125,8 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
             "_save_optimizer_and_scheduler",
             RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 64 vs 0"),
         ),
+        ("_save_rng_state", RuntimeError("basic_ios::clear: iostream error")),
+        ("_save", Exception("No space left on device (os error 28)")),
     ],
 )
 def test_a_full_disk_leaves_the_checkpoint_before(

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-
 from isoscope.compute.journal import CONFIGURATION, Journal, check_same, remove_unused
 from isoscope.data.output import PREFIX, cannot_be_written
 from isoscope.errors import DataError, UsageError
@@ -24,6 +22,7 @@ from isoscope.verbs.train.needs import announced, plan_need
 from isoscope.verbs.train.pretrain.common_enemies import CommonEnemies
 from isoscope.verbs.train.pretrain.learner import JUDGED_BLOCKS, Corpus, Learner, make_corpus
 from isoscope.verbs.train.pretrain.plan import Plan
+from isoscope.verbs.train.save_errors import is_save_error, save_reason
 from isoscope.verbs.train.seed_means import versions_of_training
 
 JOURNAL, RESULT = "journal", "result.json"
@@ -110,7 +109,9 @@ def pretrain(
     if (folder / RESULT).is_file():
         result = Result.load(folder / RESULT)
         check_same(result.extra.get("configuration", {}), configuration, folder)
-        if (folder / JOURNAL / CONFIGURATION).is_file():
+        # The configuration of a journal is removed before its last step: either may be left.
+        left = (folder / JOURNAL / CONFIGURATION).is_file()
+        if left or any((folder / JOURNAL).glob("step *")):
             with Journal.open(folder / JOURNAL, configuration, resume=True) as journal:
                 journal.remove()
         remove_unused(folder / JOURNAL)  # which could not be removed at the end of the run
@@ -208,11 +209,13 @@ class Pretraining:
             if target.is_dir():
                 shutil.rmtree(target)  # of a run that was killed before it kept its state
             temporary.rename(target)
-        except (OSError, SafetensorError) as error:
+        except Exception as error:
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
+            if not is_save_error(error):
+                raise
             raise DataError(
-                f"{target} could not be written: {getattr(error, 'strerror', None) or error}; "
+                f"{target} could not be written: {save_reason(error)}; "
                 "earlier checkpoints are kept; free some space and continue with --resume"
             ) from error
 
