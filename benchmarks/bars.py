@@ -2,6 +2,8 @@
 
     python benchmarks/bars.py                    all of them
     python benchmarks/bars.py measure version    some of them; others stay as stored
+    python benchmarks/bars.py --resume           those that this commit has not measured yet, or
+                                                 only while other processes took much time
     python benchmarks/bars.py --page             writes the page from the record again
 
 Sides alternate, and the best of several rounds counts: machines are noisy. What is measured goes to
@@ -12,8 +14,10 @@ from __future__ import annotations
 
 import json
 import platform
+import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,7 @@ import bars_of_measures
 import bars_of_models
 import numpy as np
 from bar import Bar, Figure
-from sides import others
+from sides import ROUGH, Company
 
 from isoscope.compute.threads import cores
 
@@ -53,17 +57,53 @@ common offset.
 def main(chosen: list[str]) -> None:
     """Run some bars, store what they found, and write the page."""
     if chosen != ["--page"]:
-        for name in chosen or BARS:
-            when = f"{datetime.now(UTC):%Y-%m-%d}"
-            where = machine() + others()
-            figures = []
-            for figure in BARS[name].run():
-                print(row(BARS[name], figure), flush=True)
-                figures.append(figure._asdict())
+        commit, failed = of_git("rev-parse", "--short", "HEAD"), list[str]()
+        if chosen == ["--resume"]:
+            chosen = [
+                name for name in in_order(BARS) if not is_done(stored().get(name, {}), commit)
+            ]
+            if not chosen:
+                print("everything has been measured")
+                return
+        for name in chosen or in_order(BARS):
+            when, began = f"{datetime.now(UTC):%Y-%m-%d}", time.perf_counter()
+            company = Company()
+            figures: list[dict[str, Any]] = []
+            try:
+                for figure in BARS[name].run():
+                    print(row(BARS[name], figure), flush=True)
+                    figures.append(figure._asdict())
+            except Exception as error:  # such as a package that is not installed
+                print(f"  {name} failed: {error!r}", flush=True)
+                failed.append(name)
+                continue
             record = stored()  # as it is by now: other bars may have been measured meanwhile
-            record[name] = {"date": when, "machine": where, "figures": figures}
+            record[name] = {
+                "date": when, "machine": f"{machine()}; {company}", "commit": commit,
+                "figures": figures,
+            }  # fmt: skip
             RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
+            PAGE.write_text(page(record), "utf-8")
+            print(f"  {name}: {time.perf_counter() - began:.0f} s; {company}", flush=True)
+        if failed:
+            sys.exit(f"not measured: {', '.join(failed)}")
     PAGE.write_text(page(stored()), "utf-8")
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Put those that take minutes last: whoever stops early then has most of the table."""
+    return sorted(names, key=lambda name: "spectralyte" in name)
+
+
+def of_git(*arguments: str) -> str:
+    """Return what git says about this checkout."""
+    found = subprocess.run(["git", *arguments], cwd=RESULTS, capture_output=True, text=True)
+    return found.stdout.strip()
+
+
+def is_done(record: Mapping[str, Any], commit: str) -> bool:
+    """Whether figures are those of a commit, on a machine that did little else."""
+    return bool(record) and record.get("commit") == commit and ROUGH not in record["machine"]
 
 
 def stored() -> dict[str, Any]:

@@ -8,14 +8,14 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import faiss
 import numpy as np
 from bar import Bar, Figure, compared, repeated
 from measure import CALLS, ELSEWHERE, floor
-from sides import cloud
+from sides import best_of_both, cloud
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import PCA
 
@@ -44,19 +44,30 @@ def whole() -> Iterator[Figure]:
     yield from compared(shape(LARGE), partial(isoscope.measure, x), others, 4)
 
 
-def audits(names: list[str] | str, size: tuple[int, int], peer: str) -> Iterator[Figure]:
-    """Compare measures with the audit of another package that looks at neighbours."""
+def audits(
+    names: list[str] | str, size: tuple[int, int], peer: str, looked_at: tuple[int, int]
+) -> Iterator[Figure]:
+    """Compare measures with the audit of another package, which may look at fewer of the rows."""
+    x = cloud(*size)
+    isoscope.measure(x[:500], names, "none")
+    ours = best_of_both({"": partial(isoscope.measure, x, names, "none")}, 2)[""]
+    case = shape(size)
+    against = peer if looked_at == size else f"{peer}, on {looked_at[0]:,} of the rows"
+    yield Figure(case, against, ours, of_audit(peer, looked_at), 1)
+
+
+@cache
+def of_audit(peer: str, size: tuple[int, int]) -> tuple[float, float]:
+    """Time an audit once: it takes minutes, and several of our calls are compared with it."""
     from spectralyte import Spectralyte
     from vecscope import audit
 
     x = cloud(*size)
-    isoscope.measure(x[:500], names, "none")
     peers: dict[str, Callable[[], object]] = {
         SPECTRALYTE: lambda: Spectralyte(x).run(verbose=False, experimental=True),
         VECSCOPE: lambda: audit(x),
     }
-    ours = partial(isoscope.measure, x, names, "none")
-    yield from compared(shape(size), ours, {peer: peers[peer]}, 1, warm=False)
+    return best_of_both({peer: peers[peer]}, 1)[peer]
 
 
 SPECTRALYTE, VECSCOPE = "spectralyte 0.4.0, with neighbours", "vecscope 0.2.0"
@@ -65,7 +76,7 @@ SPECTRALYTE, VECSCOPE = "spectralyte 0.4.0, with neighbours", "vecscope 0.2.0"
 def audit_default(peer: str) -> Iterator[Figure]:
     """Compare default measures, hubness and intrinsic dimension with an audit."""
     names = [item.name for item in default_measures()]
-    return audits([*names, "hubness", "intrinsic_dimension"], SMALL, peer)
+    return audits([*names, "hubness", "intrinsic_dimension"], SMALL, peer, SMALL)
 
 
 def clusters() -> Iterator[Figure]:
@@ -205,11 +216,16 @@ BARS: dict[str, Bar] = {
             "`--measures all`, one space",
             4,
             15,
-            partial(audits, "all", size, peer),
+            partial(audits, "all", size, peer, looked_at),
             faster=True,
         )
-        for size in (SMALL, LONG)
-        for peer in (SPECTRALYTE, VECSCOPE)
+        # Of 100,000 rows spectralyte would take an hour: it gets a fifth of them.
+        for size, peer, looked_at in (
+            (SMALL, SPECTRALYTE, SMALL),
+            (SMALL, VECSCOPE, SMALL),
+            (LONG, SPECTRALYTE, SMALL),
+            (LONG, VECSCOPE, LONG),
+        )
     },
     "local-i1": Bar("`local_i1`, five seeds", 1.0, 0.3, clusters),
     "single-small": Bar("one measure without interval", 1.0, 0.5, partial(single, SMALL)),

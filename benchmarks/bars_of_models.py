@@ -115,8 +115,8 @@ def page(size: tuple[int, int], allowed: float) -> Iterator[Figure]:
 
 
 BARS = {
-    "profile-minilm": Bar("profile, both reads", 1.5, 1.3, partial(layers, MINILM, 900, 2)),
-    "profile-mpnet": Bar("profile, both reads", 1.15, 1.08, partial(layers, MPNET, 120, 2)),
+    "profile-minilm": Bar("profile, both reads", 1.5, 1.3, partial(layers, MINILM, 2_000, 2)),
+    "profile-mpnet": Bar("profile, both reads", 1.15, 1.08, partial(layers, MPNET, 600, 1)),
     "sts": Bar("seven STS sets, all layers, eight spaces", 1.3, 1.15, similarity),
     "file": Bar("whitening a large file", 1.3, 1.1, file),
     "explore-many": Bar("neighbours on a page", 1.0, 1.0, partial(page, (400_000, 50), 0.010)),

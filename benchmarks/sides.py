@@ -54,7 +54,35 @@ def others() -> str:
     load = os.getloadavg()[0]
     if load < cores() / 2:
         return ""
-    return f"; other jobs ran at the same time (load average {load:.0f}), so that ratios are rough"
+    return f"; other jobs ran at the same time (load average {load:.0f}){ROUGH}"
+
+
+class Company:
+    """What other processes take of the processors from one moment to another."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter(), self._of_others()
+
+    @staticmethod
+    def _of_others() -> float:
+        """Return the seconds of all processors that went to others since the machine started."""
+        line = Path("/proc/stat").read_text().partition("\n")[0]
+        user, nice, system, _, _, irq, softirq, steal = map(int, line.split()[1:9])
+        taken = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        return taken - processor_time()
+
+    def __str__(self) -> str:
+        elapsed, others = (
+            now - then
+            for now, then in zip((time.perf_counter(), self._of_others()), self._began, strict=True)
+        )
+        share = max(others / elapsed, 0.0)
+        return f"other processes took {share:.2f} of {cores()} cores{ROUGH if share > BUSY else ''}"
+
+
+BUSY = 0.1
+"""Processors that others may take before times say little."""
+ROUGH = ", so that ratios are rough"
 
 
 def processor_time() -> float:
