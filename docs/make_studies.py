@@ -11,10 +11,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from isoscope.verbs.study.folder import StudyFolder
 from isoscope.verbs.study.records.costs import costs_table
 from isoscope.verbs.study.records.pages import write_pages
 from isoscope.verbs.study.records.store import save_record
+from isoscope.verbs.study.runs.folder import StudyFolder
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "results"

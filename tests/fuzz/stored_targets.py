@@ -38,8 +38,8 @@ from isoscope.tasks.datasets.own_pairs import read_own_pairs
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.evaluate.word_vectors import read_vocabulary
 from isoscope.verbs.study.answer import several_screen
-from isoscope.verbs.study.folder import StudyFolder
 from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.runs.folder import StudyFolder
 from isoscope.verbs.study.text import compared_markdown, summary
 from isoscope.verbs.threshold.score_map import ScoreMap, load_maps, save_maps
 

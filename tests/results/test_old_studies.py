@@ -10,7 +10,7 @@ import pytest
 from isoscope.errors import DataError
 from isoscope.results.headline import headline
 from isoscope.results.result import SCHEMA_VERSION, Result, Row, load_result
-from isoscope.verbs.study.folder import load_run
+from isoscope.verbs.study.runs.folder import load_run
 
 STORED = Path(__file__).parent / "stored" / "study-of-schema-1.json"
 

@@ -12,8 +12,8 @@ import isoscope
 from fault_injection.injector import Operation
 from isoscope.compute.journal import Journal
 from isoscope.compute.vector_cache import VectorCache, text_keys
-from isoscope.verbs.study.folder import StudyFolder
 from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.runs.folder import StudyFolder
 from isoscope.verbs.threshold.score_map import ScoreMap, save_maps
 
 TINY = Path("/dev/shm/isoscope-tiny")

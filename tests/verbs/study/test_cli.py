@@ -17,9 +17,10 @@ from study_records_for_tests import disagreements, some_records, verdicts_of_pag
 
 from isoscope.results.result import Result
 from isoscope.verbs.study.api import Study, find_study, run_study
-from isoscope.verbs.study.folder import Outcome as StudyOutcome
-from isoscope.verbs.study.folder import Piece, StudyFolder
 from isoscope.verbs.study.records.store import save_record
+from isoscope.verbs.study.runs.folder import Outcome as StudyOutcome
+from isoscope.verbs.study.runs.folder import StudyFolder
+from isoscope.verbs.study.runs.pieces import Piece
 from isoscope.verbs.train.finetune.outcomes import compared_rows
 from isoscope.verbs.train.finetune.run import Outcome
 
@@ -478,7 +479,7 @@ def test_all_studies_with_seeds_are_stopped_and_resumed(
 ) -> None:
     """Everything at once, on the command line: what is finished is not run again."""
     some = tuple(find_study(name) for name in ("B-T1", "B-F2", "B-F6", "R-T1", "P-F8"))
-    for place in ("screen", "folder"):
+    for place in ("screen", "runs.pieces"):
         monkeypatch.setattr(f"isoscope.verbs.study.{place}.all_studies", lambda: some)
     asked: list[tuple[str, int]] = []
 
@@ -489,7 +490,7 @@ def test_all_studies_with_seeds_are_stopped_and_resumed(
                 raise Killed
             return run_study(study, *args, **options)
 
-        monkeypatch.setattr("isoscope.verbs.study.folder.run_study", ran)
+        monkeypatch.setattr("isoscope.verbs.study.runs.folder.run_study", ran)
 
     out = tmp_path / "studies"
     command = (

@@ -15,13 +15,13 @@ from isoscope.results.screen.cells import width
 from isoscope.results.screen.layout import lay_out
 from isoscope.verbs.study.answer import run_screen, several_screen, study_screen
 from isoscope.verbs.study.api import StudyRun, judged
-from isoscope.verbs.study.folder import StudyFolder
 from isoscope.verbs.study.judgement.scope import FACTS, MASKED, Facts
 from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.listing import list_screen
 from isoscope.verbs.study.records.complete import completed
 from isoscope.verbs.study.records.provenance import MADE
 from isoscope.verbs.study.registry import all_studies, find_study
+from isoscope.verbs.study.runs.folder import StudyFolder
 
 TRANSFORMER = Facts("transformer", "bert", MASKED, 110_000_000, None, ("learned",)).to_dict()
 NAMES = ("minilm", "m" * 60, "多语言句子嵌入模型", "نموذج اللغة")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoscope.results.result import Row
-from isoscope.verbs.study.training_runs import Curve
+from isoscope.verbs.study.runs.trainings import Curve
 
 
 def curve(*values: float) -> Curve:

@@ -198,7 +198,7 @@ def run_command(given: RunOptions) -> None:
     asked |= {"reuse": given.reuse or [], "command": command_line()}
     if len(studies) > 1 or is_folder(out):
         check_several(given)
-        folder = room("folder").StudyFolder(out or USUAL)
+        folder = room("runs.folder").StudyFolder(out or USUAL)
         several = partial(screen.run_several, studies, sources, folder, again=again, **asked)
         with deadline(given.watch.timeout):  # one for all studies
             run_into(folder, [study.id for study in studies], given, several)
@@ -308,7 +308,7 @@ def compare_studies(
     if out is not None:
         check_writable(out)
     text = room("text")
-    runs = list(room("folder").StudyFolder(folder).runs())
+    runs = list(room("runs.folder").StudyFolder(folder).runs())
     as_text = json.dumps([text.summary(run) for run in runs], indent=2, ensure_ascii=False)
     if out is not None:
         is_json = out.suffix.lower() == ".json"
@@ -319,7 +319,7 @@ def compare_studies(
             room("records.store").save_record(run, records)
     if pages is not None:
         # From the records, where there are any: pages and records cannot differ then.
-        kept = runs if records is None else list(room("folder").StudyFolder(records).runs())
+        kept = runs if records is None else list(room("runs.folder").StudyFolder(records).runs())
         room("records.pages").write_pages(kept, pages)
     if as_json:
         print_text(as_text)

@@ -17,24 +17,16 @@ from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.line import Line
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import as_subject
-from isoscope.verbs.study.folder import (
-    USUAL,
-    WHOLE,
-    Outcome,
-    Piece,
-    StudyFolder,
-    fitting_sources,
-    memory_needed,
-    pieces_of,
-    run_spread,
-)
 from isoscope.verbs.study.inputs import one_model_kept
 from isoscope.verbs.study.judgement.rows import ALL_MODELS
 from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE, NOT_RUN, Verdict
-from isoscope.verbs.study.needs import needs_line
 from isoscope.verbs.study.records.costs import cost_lines, in_words, measured_costs
 from isoscope.verbs.study.records.provenance import MADE, available_memory
 from isoscope.verbs.study.registry import Study, all_studies, find_study
+from isoscope.verbs.study.runs.folder import USUAL, Outcome, StudyFolder
+from isoscope.verbs.study.runs.needs import memory_needed, needs_line
+from isoscope.verbs.study.runs.pieces import WHOLE, Piece, fitting_sources, pieces_of
+from isoscope.verbs.study.runs.spread import run_spread
 from isoscope.verbs.study.text import (
     DESCRIPTIVE,
     beside_printed,

@@ -18,12 +18,12 @@ from study_records_for_tests import (
 )
 
 from isoscope.verbs.study.api import StudyRun, judged
-from isoscope.verbs.study.folder import StudyFolder
 from isoscope.verbs.study.records.costs import costs_table
 from isoscope.verbs.study.records.pages import pages, write_pages
 from isoscope.verbs.study.records.store import ENDING, save_record
 from isoscope.verbs.study.reference import catalogue
 from isoscope.verbs.study.registry import all_studies
+from isoscope.verbs.study.runs.folder import StudyFolder
 
 ROOT = Path(__file__).parents[4]
 RECORDS = ROOT / "docs" / "results" / "records"

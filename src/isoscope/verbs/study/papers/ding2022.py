@@ -23,7 +23,7 @@ from isoscope.verbs.study.judgement.rows import ALL_MODELS
 from isoscope.verbs.study.judgement.scope import MASKED, SEQ2SEQ, Scope, is_called
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import MINI, Request, Subject, add_study
-from isoscope.verbs.study.training_runs import (
+from isoscope.verbs.study.runs.trainings import (
     RUNS,
     Training,
     differences,

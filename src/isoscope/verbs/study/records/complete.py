@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from isoscope.models.model import MODELS
 from isoscope.results.result import Result
 from isoscope.verbs.study.api import as_subject, judged
-from isoscope.verbs.study.folder import WHOLE, trains_its_own
 from isoscope.verbs.study.judgement.scope import FACTS, MADE
 from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.records.provenance import MADE as MADE_BY
 from isoscope.verbs.study.registry import Study, all_studies
+from isoscope.verbs.study.runs.pieces import WHOLE, trains_its_own
 from isoscope.verbs.study.text import SOURCES
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from isoscope.results.result import Row
 from isoscope.verbs.explain.names import COSINE_WITH_UNUSED as MEASURE
 from isoscope.verbs.explain.names import DIFFERENCE
 from isoscope.verbs.study.api import run_study
-from isoscope.verbs.study.folder import StudyFolder
 from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.runs.folder import StudyFolder
 
 RNG = np.random.default_rng(0)
 

@@ -22,7 +22,7 @@ from isoscope.verbs.study.papers.pythia2024.training import (
     turning_row,
     with_test_interval,
 )
-from isoscope.verbs.study.training_runs import Curve
+from isoscope.verbs.study.runs.trainings import Curve
 
 NOISES = {"step0": 0.0, "step10": 0.1, "step20": 0.2, "step30": 0.5, "step40": 0.6, "step60": 0.1}
 TEXTS = ["the cat sat on the bank.", "a dog ran in the river.", "a bird flew and the dog saw it."]

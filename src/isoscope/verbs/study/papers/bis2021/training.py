@@ -46,7 +46,7 @@ from isoscope.verbs.study.judgement.replicates import replicated, with_replicate
 from isoscope.verbs.study.judgement.scope import ANY_NETWORK, ANYTHING, Scope
 from isoscope.verbs.study.papers.bis2021 import singular_ratios
 from isoscope.verbs.study.registry import MINI, PRETRAIN, Request, Subject, add_study
-from isoscope.verbs.study.training_runs import followed, model_name, plan_of
+from isoscope.verbs.study.runs.trainings import followed, model_name, plan_of
 from isoscope.verbs.train.names import DRIFT, ENEMIES, OTHERS, SINGLE, TRUE
 
 if TYPE_CHECKING:

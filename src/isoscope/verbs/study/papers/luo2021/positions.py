@@ -32,7 +32,7 @@ from isoscope.verbs.study.papers import luo2021
 from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, ROBERTA
 from isoscope.verbs.study.reference import Key, printed_table
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.training_runs import ablated, last_step
+from isoscope.verbs.study.runs.trainings import ablated, last_step
 from isoscope.verbs.train.names import EXTREME, NON_INPUT, PERPLEXITY, VALIDATION
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from isoscope.verbs.study.papers.pythia2024 import (
 )
 from isoscope.verbs.study.papers.pythia2024.weights import matrix_of, norm_and_matrix
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.training_runs import FEWEST, Curve, ablated, followed, last_step
+from isoscope.verbs.study.runs.trainings import FEWEST, Curve, ablated, followed, last_step
 from isoscope.verbs.train.names import EMBEDDING as EMBEDDING_MATRIX
 from isoscope.verbs.train.names import (
     EXTREME,

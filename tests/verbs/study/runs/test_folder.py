@@ -12,18 +12,12 @@ import pytest
 
 from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.folder import (
-    StudyFolder,
-    described,
-    fitting_sources,
-    load_run,
-    own_options,
-    pieces_of,
-)
 from isoscope.verbs.study.judgement.rows import ALL_MODELS
 from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.records.provenance import MADE, digest_of
 from isoscope.verbs.study.registry import Request, Study, Subject, all_studies, find_study
+from isoscope.verbs.study.runs.folder import StudyFolder, load_run
+from isoscope.verbs.study.runs.pieces import described, fitting_sources, own_options, pieces_of
 
 VALUES = {"none": 0.2, "center": 0.9}
 

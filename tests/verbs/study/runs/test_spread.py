@@ -16,19 +16,12 @@ from isoscope.compute.pool import Here
 from isoscope.compute.processes import Processes
 from isoscope.errors import DataError
 from isoscope.verbs.study.api import run_study
-from isoscope.verbs.study.folder import (
-    BASE,
-    UNKNOWN,
-    Outcome,
-    StudyFolder,
-    StudyShard,
-    StudyWork,
-    memory_needed,
-    pieces_of,
-    run_spread,
-)
 from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.registry import Request, find_study
+from isoscope.verbs.study.runs.folder import Outcome, StudyFolder
+from isoscope.verbs.study.runs.needs import BASE, UNKNOWN, memory_needed
+from isoscope.verbs.study.runs.pieces import pieces_of
+from isoscope.verbs.study.runs.spread import StudyShard, StudyWork, run_spread
 from isoscope.verbs.study.screen import Telling, planned, run_shared, workers_that_fit
 
 

@@ -7,12 +7,15 @@ the range over those that are known is told. Memory is estimated from the files 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoscope.models.sources import names_a_model
-from isoscope.verbs.study.folder import Piece, memory_needed
+from isoscope.verbs.study.api import MADE_MODEL
 from isoscope.verbs.study.records.costs import in_words, measured_costs
 from isoscope.verbs.study.records.provenance import available_memory, files_of
+from isoscope.verbs.study.registry import PRETRAIN
+from isoscope.verbs.study.runs.pieces import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,3 +93,32 @@ def memory_words(pieces: Sequence[Piece], workers: int = 1) -> str:
     need = f"at most about {memory_needed(pieces, workers) / GIB:.1f} GiB of memory"
     free = available_memory()
     return need if free is None else f"{need} of {free / GIB:.1f} GiB that are free"
+
+
+# Bytes of memory for each byte of a file of weights: both may be there in float32 twice. Files hold
+# two bytes a number or more, and quantised ones half a byte.
+READING, QUANTISED, TRAINING = 4, 16, 3
+
+# What data, Python and torch take beside the weights; and a model whose files are not here yet.
+BASE, UNKNOWN = 2**30, 4 * 2**30
+
+
+def memory_needed(pieces: Sequence[Piece], workers: int = 1) -> int:
+    """Estimate the memory in bytes of so many pieces at a time, if these are the largest."""
+    return sum(sorted(map(memory_of, pieces), reverse=True)[:workers])
+
+
+def memory_of(piece: Piece) -> int:
+    """Estimate the memory of a study on a model; no model is opened for it."""
+    subject = piece.subject
+    if subject is None or not isinstance(subject.source, str | Path):
+        return BASE
+    if str(subject.source).startswith((PRETRAIN, MADE_MODEL)):
+        return BASE
+    files = files_of(subject.source)
+    if not files:
+        return UNKNOWN
+    quantised = any(file.suffix == ".gguf" for file in files)
+    size = sum(file.stat().st_size for file in files) * (QUANTISED if quantised else READING)
+    # Quantised weights are not trained: such a study ends before it begins.
+    return BASE + size * (TRAINING if piece.study.trains and not quantised else 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.training_runs import (
+from isoscope.verbs.study.runs.trainings import (
     differences,
     suffix_of,
     task_of,

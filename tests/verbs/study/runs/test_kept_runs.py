@@ -9,7 +9,7 @@ import pytest
 
 from isoscope.errors import DataError
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.training_runs import kept_run
+from isoscope.verbs.study.runs.trainings import kept_run
 
 Save = Callable[[Result], None]
 

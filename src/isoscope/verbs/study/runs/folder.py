@@ -20,25 +20,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from isoscope.compute.pool import BadShard, Pool, Tick, no_tick
 from isoscope.data.location import redacted
 from isoscope.data.output import cannot_be_written
 from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.result import NewerSchemaError, Result, load_result
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.study.api import (
-    MADE_MODEL,
     Sources,
     StudyRun,
-    as_subject,
     facts_about,
     judged,
     over_all_models,
     run_study,
-    sources_of,
     together,
 )
-from isoscope.verbs.study.inputs import stamp
 from isoscope.verbs.study.judgement.rows import ALL_MODELS
 from isoscope.verbs.study.judgement.scope import FACTS
 from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
@@ -46,21 +41,17 @@ from isoscope.verbs.study.records.provenance import (
     MADE,
     clocked,
     digest_of,
-    files_of,
     provenance,
 )
 from isoscope.verbs.study.records.seeds import OTHER_SEEDS, as_other_seed
 from isoscope.verbs.study.records.store import ENDING, load_record
 from isoscope.verbs.study.registry import (
-    PRETRAIN,
     Study,
     Subject,
-    all_studies,
-    chosen_scale,
     find_study,
     turn,
 )
-from isoscope.version import __version__
+from isoscope.verbs.study.runs.pieces import WHOLE, Piece, described, own_options, pieces_of
 
 # Where studies are looked for, and several are kept, unless a user says otherwise.
 USUAL = "studies"
@@ -71,56 +62,27 @@ ASKED = "asked"
 # Folders inside: for what trainings leave, and for the parts of studies.
 WORK, PARTS = "work", "parts"
 
-# Name of a part about no single model, and of a record of before there were parts.
-WHOLE, EARLIER = "study", "earlier"
+# Name of the part that a record of before there were parts becomes.
+EARLIER = "earlier"
 
 # Stands between the name of a part and its seed, where it is not the first.
 SEED_MARK = "~"
 
-# Options that change no number, or not on purpose.
-NOT_ASKED = ("progress", "command", "device", "engine", "workers", "seeds")
-
 
 @dataclass(frozen=True)
-class Piece:
-    """A study on one of the models that it was asked for."""
+class Outcome:
+    """What became of a study on a model."""
 
     study: Study
-    taken: Sources
-    """The model by itself; nothing where the study makes its own vectors."""
-
-    @property
-    def name(self) -> str:
-        """The model, or a word for the study as a whole."""
-        return self.taken.subjects[0].name if len(self.taken.subjects) == 1 else WHOLE
-
-    @property
-    def subject(self) -> Subject | None:
-        """The model, where it is about one."""
-        return self.taken.subjects[0] if self.name != WHOLE else None
-
-
-def pieces_of(study: Study, sources: Sequence[Any], options: Mapping[str, Any]) -> list[Piece]:
-    """Return a study model by model; what makes no sense is refused."""
-    taken = sources_of(study, sources, options.get("reuse") or (), options.get("scale"))
-    if not taken.subjects:
-        return [Piece(study, taken)]
-    return [Piece(study, replace(taken, subjects=(subject,))) for subject in taken.subjects]
-
-
-def trains_its_own(study: Study) -> bool:
-    """Whether a study looks at models that isoscope trains for it, unless told otherwise."""
-    scale = next(iter(study.scales.values()), None)
-    own = (PRETRAIN, MADE_MODEL)
-    return scale is not None and any(source.startswith(own) for source in scale.sources)
-
-
-def fitting_sources(study: Study, studies: Sequence[Study], sources: Sequence[str]) -> list[str]:
-    """Return the sources that a study takes; of all studies, some train models of their own."""
-    if len(studies) == len(all_studies()) and trains_its_own(study):
-        own = (PRETRAIN, MADE_MODEL)
-        return [one for one in sources if str(as_subject(one).source).startswith(own)]
-    return list(sources)
+    run: StudyRun | None
+    """All that is known of the study; None where it did not run."""
+    known: bool = False
+    """Whether its result was there already."""
+    failure: str = ""
+    name: str = WHOLE
+    """The model."""
+    replaced: bool = False
+    """Whether an answer to another question was there."""
 
 
 class StudyFolder:
@@ -372,15 +334,6 @@ def once(parts: Sequence[Result]) -> list[Result]:
     return kept
 
 
-def own_options(study: Study, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out options that a study has no use for, where others were asked for with it."""
-    idle: list[str] = []
-    idle += ["text", "text_column"] if study.text is None else []
-    idle += ["tasks"] if not study.tasks else []
-    idle += ["revisions", "every", "keep", "cache"] if not study.training else []
-    return {name: value for name, value in options.items() if name not in idle}
-
-
 def same_but_seed(one: Result, other: Result) -> bool:
     """Whether two parts answer the same question with different seeds."""
     asked = [dict(part.extra.get(ASKED, {}), seed=None) for part in (one, other)]
@@ -493,142 +446,3 @@ def checked_result(path: Path) -> Result:
     except DataError as error:
         text = str(error)
         raise DataError(text if str(path) in text else f"{path}: {text}") from error
-
-
-def described(
-    sources: Sequence[Any] | Sources, options: Mapping[str, Any], study: Study | None = None
-) -> dict[str, Any]:
-    """Return all that decides what a study computes, as JSON holds it."""
-    # The folder of data may be named by the environment.
-    whole = {**options, "data": data_folder(options.get("data"))}
-    given = {name: stamp(value) for name, value in whole.items() if name not in NOT_ASKED and value}
-    if isinstance(sources, Sources):
-        named: Sequence[Subject] = sources.subjects
-        given |= {"usual": True} if sources.usual else {}
-    else:
-        named = [as_subject(source) for source in sources]
-    taken = [[subject.name, stamp(subject.source)] for subject in named]
-    if not taken and study is not None and not options.get("reuse"):
-        scale = study.scales.get(chosen_scale(study, options.get("scale")))
-        taken = [] if scale is None else [[source, source] for source in scale.at_hand[0]]
-    return {"isoscope": __version__, "sources": taken, **given}
-
-
-@dataclass(frozen=True)
-class StudyShard:
-    """A study, and one of its models, on their way to a worker."""
-
-    study: str
-    """Its id."""
-    name: str = WHOLE
-    """The model."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a study on a model."""
-
-    study: Study
-    run: StudyRun | None
-    """All that is known of the study; None where it did not run."""
-    known: bool = False
-    """Whether its result was there already."""
-    failure: str = ""
-    name: str = WHOLE
-    """The model."""
-    replaced: bool = False
-    """Whether an answer to another question was there."""
-
-
-@dataclass(frozen=True)
-class StudyWork:
-    """Runs a study on a model into a folder, which all workers see."""
-
-    folder: str
-    sources: Mapping[str, Sequence[Any]]
-    again: bool
-    options: Mapping[str, Any]
-
-    def __call__(self, shard: StudyShard, tick: Tick) -> tuple[str, bool, str, bool]:
-        """Return the record as JSON, whether it was known, why there is none, what it replaced."""
-        del tick
-        study = find_study(shard.study)
-        pieces = pieces_of(study, self.sources[shard.study], self.options)
-        piece = next(piece for piece in pieces if piece.name == shard.name)
-        found = StudyFolder(self.folder).run_piece(piece, again=self.again, **self.options)
-        content = "" if found.run is None else found.run.result.to_json()
-        return content, found.known, found.failure, found.replaced
-
-
-def run_spread(
-    pieces: Sequence[Piece],
-    sources: Mapping[str, Sequence[Any]],
-    folder: StudyFolder,
-    pool: Pool,
-    *,
-    again: bool,
-    **options: Any,
-) -> Iterator[Outcome]:
-    """Run studies on a pool; yields them as they are done.
-
-    The numbers are those of one thread, whatever the number of workers.
-
-    Parameters
-    ----------
-    pieces : sequence of Piece
-        Studies, model by model.
-    sources : mapping
-        What every study was asked for, by its id.
-    folder : StudyFolder
-        Where results go.
-    pool : Pool
-        Who runs them.
-    again : bool
-        Run what the folder has already.
-    options
-        As ``run_study`` takes them.
-    """
-    work = StudyWork(str(folder.path.absolute()), dict(sources), again, options)
-    shards = list(enumerate(StudyShard(piece.study.id, piece.name) for piece in pieces))
-    for number, found in pool.run(work, shards, no_tick):
-        piece = pieces[number]
-        if isinstance(found, BadShard):
-            found = "", False, found.message, False
-        # A result travels as JSON: the functions of a study cannot be pickled.
-        content, known, failure, replaced = found
-        if failure:
-            yield Outcome(piece.study, None, failure=failure, name=piece.name)
-            continue
-        run = judged(piece.study, Result.from_json(content))
-        if not folder.file_of(piece.study).is_file():  # the worker's folder is not this one
-            run.save(folder.file_of(piece.study))
-        yield Outcome(piece.study, run, known, name=piece.name, replaced=replaced)
-
-
-# Bytes of memory for each byte of a file of weights: both may be there in float32 twice. Files hold
-# two bytes a number or more, and quantised ones half a byte.
-READING, QUANTISED, TRAINING = 4, 16, 3
-
-# What data, Python and torch take beside the weights; and a model whose files are not here yet.
-BASE, UNKNOWN = 2**30, 4 * 2**30
-
-
-def memory_needed(pieces: Sequence[Piece], workers: int = 1) -> int:
-    """Estimate the memory in bytes of so many pieces at a time, if these are the largest."""
-    return sum(sorted(map(memory_of, pieces), reverse=True)[:workers])
-
-
-def memory_of(piece: Piece) -> int:
-    """Estimate the memory of a study on a model; no model is opened for it."""
-    subject = piece.subject
-    if subject is None or not isinstance(subject.source, str | Path):
-        return BASE
-    if str(subject.source).startswith((PRETRAIN, MADE_MODEL)):
-        return BASE
-    files = files_of(subject.source)
-    if not files:
-        return UNKNOWN
-    quantised = any(file.suffix == ".gguf" for file in files)
-    size = sum(file.stat().st_size for file in files) * (QUANTISED if quantised else READING)
-    # Quantised weights are not trained: such a study ends before it begins.
-    return BASE + size * (TRAINING if piece.study.trains and not quantised else 1)
