@@ -31,8 +31,8 @@ CAVEATS = {"Whitening loses: ": LOSES, "moves thresholds here, not rankings: ": 
 
 describe(
     "advise",
-    f"Five corrections are tried: {', '.join(TRIED)}. *Use* is wrong where no correction helps; "
-    "*leave it alone*, which says that a worthwhile gain is excluded, is wrong where there is one.",
+    f"Five corrections are tried: {', '.join(TRIED)}. *Use* is wrong if no correction helps; "
+    "*leave it alone*, which says that a worthwhile gain is excluded, is wrong if there is one.",
     {outcome: (outcome,) for outcome in OUTCOMES},
 )
 

@@ -40,9 +40,9 @@ SHARES = {
 
 describe(
     "correct",
-    f"{DOCUMENTS:,} documents and {QUERIES} queries in an inner-product index; what is lost is a "
-    "share of the top 10 by the cosine of the corrected vectors. The last column is empty where a "
-    "correction is not affine and cannot be exported.",
+    f"There are {DOCUMENTS:,} documents and {QUERIES} queries in an inner-product index. *Lost* is "
+    "the share of the top 10, by the cosine of the corrected vectors, that the index does not "
+    "find. The last column is empty if a correction is not affine and cannot be exported.",
     {
         "says norm 1": (SAID,),
         "lost: correct apply": (SHARES["apply"],),

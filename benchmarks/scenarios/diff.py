@@ -58,9 +58,10 @@ SPACES = {"as it is": "as they are", "after center": "after A's centring",
 
 describe(
     "diff",
-    f"Tests have {PERMUTATIONS} permutations here instead of the {diff_names.PERMUTATIONS} that "
-    "`diff` makes: enough for a level of 5 %, and five times as fast. *Choose a new threshold* and "
-    "*fit the correction again* count where they are said about any space or any correction.",
+    f"The tests use {PERMUTATIONS} permutations here instead of the {diff_names.PERMUTATIONS} of "
+    "`diff`, which is enough for a level of 5 % and five times as fast. *Choose a new threshold* "
+    "and *fit the correction again* are counted if they are said about any space or any "
+    "correction.",
     {
         **{
             f"threshold of vectors {words}: keep / new / no statement": tuple(

@@ -33,9 +33,9 @@ OWN, SHARED, NO_STATEMENT = (
 
 describe(
     "measure",
-    "Limits of every cause are in [the verdict](../verdict.md). Clouds are at some distance from "
-    "the limits, because at a limit either grade is as good as the other. The last rows are about "
-    "`--queries`, `--neighbours` and `--reduce`.",
+    "The limits of every cause are in [the verdict](../verdict.md). The clouds are at some "
+    "distance from the limits, because at a limit neither of the two grades is wrong. The last "
+    "rows are about `--queries`, `--neighbours` and `--reduce`.",
     {
         "true cause and grade": (RIGHT,),
         "nothing stands out": (NOTHING,),

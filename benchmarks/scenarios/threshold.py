@@ -61,9 +61,10 @@ WORSE = "smoothed probabilities are further from the truth than without smoothin
 describe(
     "threshold",
     "The sentence about the AUC says whether a correction ranks labelled pairs better or worse. "
-    "The precision that is named after the labelled noes is wrong in a search where these are "
-    "near misses: it says so itself, so that this is not counted as an error. A score is called "
-    "common if a query has at least one match above it by chance, and rare below a tenth.",
+    "The precision with the labelled pairs that do not match is wrong in a search if these are "
+    "near misses. The sentence itself says so, so that this is not counted as an error. A score is "
+    "called common if at least one match per query is expected above it by chance, and rare if "
+    "fewer than 0.1 are expected.",
     {
         "AUC higher / lower": (HIGHER, LOWER),
         "… of these negligible": (NEGLIGIBLE,),

@@ -42,7 +42,9 @@ COSINES = [
         Measured("mean_cosine", "center"),
         "spectralyte 0.4.0",
     ),
-    Variant("the same without that", "mean_cosine(M)", Measured("mean_cosine", "center")),
+    Variant(
+        "the same with negative values kept", "mean_cosine(M)", Measured("mean_cosine", "center")
+    ),
 ]
 
 ISO, RATIO = Measured("iso_score"), Measured("participation_ratio")
@@ -55,7 +57,7 @@ SPECTRUM = [
         "iso_score of the transposed cloud (d × n)",
         "iso_score(np.cov(X))",
         ISO,
-        "`numpy.cov` takes rows for variables: it wants `X.T`",
+        "`numpy.cov` takes rows as variables, so it needs `X.T`",
     ),
     Variant("participation ratio: the definition", "1 / (shares(S)**2).sum()", RATIO),
     Variant(

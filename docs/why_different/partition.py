@@ -12,7 +12,7 @@ SIGNS = [
         "the largest entry of each direction positive",
         "i1(X, C * np.sign(C[abs(C).argmax(axis=0), range(d)]))",
         I1,
-        "scikit-learn's `PCA` turns its components so",
+        "scikit-learn's `PCA` chooses the signs in this way",
     ),
     Variant("the first entry of each direction positive", "i1(X, C * np.sign(C[0]))", I1),
     Variant(
@@ -50,7 +50,7 @@ DIRECTIONS = [
         "rows of the matrix of eigenvectors",
         "i1(X, C.T)",
         I1,
-        "`for c in C` walks over rows, and `numpy.linalg.eigh` puts eigenvectors in columns; "
+        "`for c in C` iterates over rows, and `numpy.linalg.eigh` puts eigenvectors in columns; "
         "the same happens with the columns of the third result of `numpy.linalg.svd`. "
         "The arbitrary signs change this number too: here they are isoscope's",
     ),
@@ -135,6 +135,6 @@ I2 = [
         "divided by d − 1",
         "np.exp(log_z(X, C)).std(ddof=1) / np.exp(log_z(X, C)).mean()",
         Measured("i2"),
-        "`torch.std` and `pandas` divide so unless told otherwise",
+        "the default of `torch.std` and `pandas`",
     ),
 ]
