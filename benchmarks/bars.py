@@ -37,20 +37,20 @@ RECORD, PAGE = (RESULTS / f"bars.{kind}" for kind in ("json", "md"))
 BARS: Mapping[str, Bar] = {**bars_of_measures.BARS, **bars_of_models.BARS}
 
 INTRODUCTION = """\
-# Speed beside the arithmetic and beside other packages
+# Speed compared with the arithmetic and with other packages
 
 ```sh
 python benchmarks/bars.py
 ```
 
-Every ratio is of times in one run, in which the sides take turns; the best of several rounds
-counts. The limit must be kept, and the goal is what the work aims at. A ratio with "faster" is the
-other side's time over ours, all others are ours over the other side's. The second ratio is that of
-processor time, on which other jobs of the machine have less influence; threads that wait for each
-other take some too. All clouds are generated (seed 0), in float32, with a falling spectrum and a
-common offset.
+Every ratio compares two times of one run, in which both sides take turns; the best of several
+rounds counts. The limit must be kept, and the goal is what we aim for. A ratio with "faster" is the
+time of the other side divided by that of isoscope. All other ratios are the time of isoscope
+divided by that of the other side. The second ratio is that of processor time, on which other jobs
+of the machine have less influence; it includes the time that threads spend waiting for each other.
+All clouds are generated (seed 0), in float32, with a falling spectrum and a common offset.
 
-| job | case | compared with | limit | goal | ratio | of processors | ours, s | theirs, s | result |
+| job | case | compared with | limit | goal | ratio | of processor time | isoscope, s | other, s | result |
 | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"""
 
 

@@ -228,8 +228,8 @@ def peers_text(part: Mapping[str, Any]) -> list[str]:
     ]
     names = ("spectralyte", "spectralyte, experimental", "vecscope")
     titles = {
-        "default": "the default ones, which look at no neighbours",
-        "with neighbours": "these, hubness and intrinsic dimension",
+        "default": "the default measures, which need no neighbours",
+        "with neighbours": "the same with hubness and intrinsic dimension",
         "all": "all, with `local_i1`",
     }
     for name, title in titles.items():
@@ -239,18 +239,20 @@ def peers_text(part: Mapping[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        f"spectralyte 0.4.0 as it comes takes {seconds['spectralyte']:.1f} s and looks at no",
-        "neighbours: anisotropy on 5,000 sampled rows and the effective dimension. With its",
-        f"experimental measures, {seconds['spectralyte, experimental']:.1f} s, it also looks at",
-        "the distances to the tenth neighbour of all rows, at local outlier factors on 10,000,",
-        "at TwoNN on 5,000, and at how stable neighbours of perturbed vectors are. The audit of",
-        f"vecscope 0.2.0 takes {seconds['vecscope']:.1f} s: exact neighbours of all rows, hubness,",
-        "anisotropy and near duplicates.",
+        f"With its default options, spectralyte 0.4.0 takes {seconds['spectralyte']:.1f} s and",
+        "needs no neighbours: it computes anisotropy on 5,000 sampled rows and the effective",
+        "dimension. With its experimental measures, it takes",
+        f"{seconds['spectralyte, experimental']:.1f} s, and also computes the distances to the",
+        "tenth neighbour of all rows, local outlier factors on 10,000 rows, TwoNN on 5,000 rows,",
+        "and the stability of the neighbours of perturbed vectors. The audit of vecscope 0.2.0",
+        f"takes {seconds['vecscope']:.1f} s for exact neighbours of all rows, hubness, anisotropy",
+        "and near duplicates.",
         "",
-        "isoscope takes hubness and intrinsic dimension on 4,096 sampled rows, which its notes",
-        "state, and the quantiles and the density of cosines on 1,024; all else is of all rows.",
-        f"It perturbs nothing. With `--exact` neighbours are looked for in all {SIZE[0]:,} rows,",
-        f"as in vecscope: hubness and intrinsic dimension then take {seconds['exact']:.1f} s.",
+        "isoscope computes hubness and intrinsic dimension on 4,096 sampled rows, as its notes",
+        "say, and the quantiles and the density of cosines on 1,024 rows; everything else is",
+        "computed on all rows. It does not perturb vectors. With `--exact`, neighbours are searched",
+        f"in all {SIZE[0]:,} rows, as in vecscope: hubness and intrinsic dimension then take",
+        f"{seconds['exact']:.1f} s.",
     ]
 
 
@@ -260,8 +262,8 @@ def clusters_text(part: Mapping[str, Any]) -> list[str]:
     return [
         f"## `local_i1`, 20 clusters, five seeds, {SIZE[0]:,} × {SIZE[1]}",
         "",
-        f"`local_i1` takes {ours:.2f} s, five runs of scikit-learn's MiniBatchKMeans take",
-        f"{theirs:.2f} s, which only find clusters: {ours / theirs:.2f} × (at most 1.0).",
+        f"`local_i1` takes {ours:.2f} s. Five runs of scikit-learn's MiniBatchKMeans, which only",
+        f"find clusters, take {theirs:.2f} s: {ours / theirs:.2f} × (at most 1.0).",
     ]
 
 
@@ -308,7 +310,8 @@ def removal_text(part: Mapping[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        "The inertia is ours over that of faiss. Best of three; faiss with PCAs: one run.",
+        "The inertia is that of isoscope divided by that of faiss. Best of three runs; faiss with",
+        "PCAs: one run.",
     ]
 
 
@@ -319,9 +322,9 @@ def queries_text(part: Mapping[str, Any]) -> list[str]:
     lines = [
         "## Single queries",
         "",
-        f"- Whitening one vector of 768 dimensions takes {1e6 * seconds['transform']:.0f} µs, its",
-        f"  product alone {1e6 * seconds['product']:.0f} µs: {1e6 * beyond:.0f} µs beyond it "
-        "(at most 20).",
+        f"- Whitening one vector of 768 dimensions takes {1e6 * seconds['transform']:.0f} µs, and",
+        f"  the matrix product alone {1e6 * seconds['product']:.0f} µs: the rest takes "
+        f"{1e6 * beyond:.0f} µs (at most 20).",
     ]
     for name, each in seconds.items():
         if name.startswith("explore"):

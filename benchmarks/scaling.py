@@ -124,12 +124,12 @@ JOBS = {
         MEASURE, "`isoscope measure` with its default measures, of vectors in memory", "rows",
         (2_500, 5_000, 10_000, 20_000, 40_000, 80_000), (48, 96, 192, 384, 768, 1_536),
         (20_000, 384), 2,
-        "Every row is read twice and its sums are taken; nothing is kept of it. Below 10,000 rows "
-        "the eigenvectors of two matrices and the cosines of 1,024 sampled rows take most of the "
-        "time, whatever the number of rows. Memory is that of a few batches and of the matrices.",
-        "The products XᵀX, X V and X W take n d² and the eigenvectors d³ operations, all else n d: "
-        "the exponent lies between 1 and 2 while vectors are short, and goes to 2 and beyond with "
-        "their dimension. Matrices of d × d take memory of d².",
+        "Every row is read twice and added to sums, and is not kept. Below 10,000 rows, the "
+        "eigenvectors of two matrices and the cosines of 1,024 sampled rows take most of the time, "
+        "whatever the number of rows. The memory is that of a few batches and of the matrices.",
+        "The products XᵀX, X V and X W need n d² operations, the eigenvectors d³, and everything "
+        "else n d. Therefore the exponent is between 1 and 2 for few dimensions, and 2 or more for "
+        "many. Matrices of d × d need memory in proportion to d².",
     ),
     "profile": Job(
         PROFILE, "`isoscope profile` with its default measures, of a model of 4 blocks with random "
@@ -137,34 +137,35 @@ JOBS = {
         (250, 500, 1_000, 2_000, 4_000), (96, 192, 384, 768),
         (1_000, 384), 1,
         "Every token goes through the network once, and its layers are read twice. Below 1,000 "
-        "sentences the eigenvectors of every layer, and what one static vector explains of each "
-        "word, take a large part of the time, whatever the number of sentences. Memory is that of "
-        "a few batches, of the matrices of all layers, and of sums by word and by token type, "
-        "which grow with the vocabulary that was met and have a limit.",
-        "The products of the network and those of both reads take n d², the eigenvectors d³, all "
-        "else n d: the exponent is between 1 and 2 and goes to 2. The matrices of every layer take "
-        "memory of d².",
+        "sentences, the eigenvectors of every layer and the variance of each word that one static "
+        "vector explains take a large part of the time, whatever the number of sentences. The "
+        "memory is that of a few batches, of the matrices of all layers, and of sums by word and "
+        "by token type, which grow with the vocabulary of the texts up to a limit.",
+        "The products of the network and those of both reads need n d² operations, the "
+        "eigenvectors d³, and everything else n d. Therefore the exponent is between 1 and 2, and "
+        "approaches 2. The matrices of every layer need memory in proportion to d².",
     ),
     "correct": Job(
         CORRECT, "`isoscope correct fit` of whitening and `correct apply`, of a file", "rows",
         (10_000, 20_000, 40_000, 80_000, 160_000), (48, 96, 192, 384, 768, 1_536),
         (20_000, 384), 2,
-        "A file is read once to fit and once to apply, and written once; batches go by, and "
-        "nothing is kept of them.",
-        "The products XᵀX and X A take n d² and the eigenvectors d³ operations, reading and "
-        "writing n d: the exponent lies between 1 and 2 while vectors are short, and goes to 2 and "
-        "beyond with their dimension. Matrices of d × d take memory of d².",
+        "A file is read once for the fit and once for applying it, and written once, in batches "
+        "that are not kept.",
+        "The products XᵀX and X A need n d² operations, the eigenvectors d³, and reading and "
+        "writing n d. Therefore the exponent is between 1 and 2 for few dimensions, and 2 or more "
+        "for many. Matrices of d × d need memory in proportion to d².",
     ),
     "advise": Job(
         ADVISE, "`isoscope advise` with its default corrections, of vectors in memory and 500 "
         "labelled pairs of rows", "rows",
         (2_500, 5_000, 10_000, 20_000), (48, 96, 192, 384),
         (5_000, 96), 1,
-        "Every correction is fitted once for each fold on the rows of the others, which takes time "
-        "in proportion to them; what is scored are the same 500 pairs, so that the exponent stays "
-        "below 1 until there are many more rows than pairs.",
-        "As for fitting, with d³ for each of the folds and settings that are tried: with few rows "
-        "the eigenvectors take most of the time, and the exponent goes beyond 2.",
+        "Every correction is fitted once for each fold, on the rows of the other folds, which "
+        "takes time in proportion to their number. The 500 scored pairs are always the same, so "
+        "that the exponent is below 1 until there are many more rows than pairs.",
+        "The same holds as for fitting, with d³ operations for each of the folds and settings that "
+        "are tried. With few rows, the eigenvectors take most of the time, and the exponent is "
+        "above 2.",
     ),
 }  # fmt: skip
 
