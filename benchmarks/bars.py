@@ -50,7 +50,8 @@ divided by that of the other side. The second ratio is that of processor time, o
 of the machine have less influence; it includes the time that threads spend waiting for each other.
 All clouds are generated (seed 0), in float32, with a falling spectrum and a common offset.
 
-| job | case | compared with | limit | goal | ratio | of processor time | isoscope, s | other, s | result |
+| job | case | compared with | limit | goal | ratio | of processor time \
+| isoscope, s | other, s | result |
 | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"""
 
 

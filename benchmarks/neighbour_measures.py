@@ -250,8 +250,8 @@ def peers_text(part: Mapping[str, Any]) -> list[str]:
         "",
         "isoscope computes hubness and intrinsic dimension on 4,096 sampled rows, as its notes",
         "say, and the quantiles and the density of cosines on 1,024 rows; everything else is",
-        "computed on all rows. It does not perturb vectors. With `--exact`, neighbours are searched",
-        f"in all {SIZE[0]:,} rows, as in vecscope: hubness and intrinsic dimension then take",
+        "computed on all rows. It does not perturb vectors. With `--exact`, neighbours are found",
+        f"among all {SIZE[0]:,} rows, as in vecscope: hubness and intrinsic dimension then take",
         f"{seconds['exact']:.1f} s.",
     ]
 

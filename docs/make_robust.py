@@ -53,17 +53,17 @@ def fuzz_section(fuzz: Record) -> list[str]:
     lines = [
         "## Mutated inputs", "",
         f"`make fuzz`, seed {about['seed']}, {about['machine']}, Python {about['python']}. "
-        f"**{cases:,} cases** of {len(targets)} targets, {whole} of which have {AIM:,}. A case has "
-        "5 seconds of processor time and 512 MB of resident memory in all, and ends with success "
-        "or one line of at most 300 characters. Counts of a target begin again when a failure is "
-        f"fixed. Kinds of failures found and fixed: {len(failures) - remaining}; not fixed: "
-        f"{remaining}.", "",
+        f"**{cases:,} cases** of {len(targets)} targets, {whole} of which have {AIM:,}. A case may "
+        "use 5 seconds of processor time and 512 MB of resident memory in all, and has to end with "
+        "success or with a message of one line of at most 300 characters. The counts of a target "
+        "start from zero again when a failure is fixed. Kinds of failures found and fixed: "
+        f"{len(failures) - remaining}; not fixed: {remaining}.", "",
         *table(["target", "cases", "read", "refused", "kinds not fixed", "peak MB", "date"],
                rows),
     ]  # fmt: skip
     if failures:
-        lines += ["What failed, and in how many cases; of each kind one is a file of the "
-                  "tests once it is fixed:", ""]  # fmt: skip
+        lines += ["The table shows what failed, and in how many cases. When a kind of failure is "
+                  "fixed, one of its inputs becomes a file of the tests.", ""]  # fmt: skip
         lines += table(
             ["target", "kind", "place", "cases", "fixed"],
             [[f"`{n}`", f["kind"], f"`{f['place'] or 'the child process'}`", f["times"],
@@ -122,12 +122,12 @@ def faults_section(faults: Record, heading: str) -> list[str]:
     ]  # fmt: skip
     return [
         heading, "",
-        "`python benchmarks/faults.py every`: a kill, ENOSPC, EIO and EACCES at every write, "
-        "fsync, rename, open, truncation, deletion and change of rights below the folder of a run. "
-        "After "
-        "each, the target is old or new, the error is one line, and running again (with "
-        "`--resume` where there is a journal) gives what an undisturbed run gives, and leaves "
-        f"nothing else. **{total:,} faults, {harm:,} of them did harm.**", "",
+        "`python benchmarks/faults.py every` injects a kill, ENOSPC, EIO and EACCES at every "
+        "write, fsync, rename, open, truncation, deletion and change of permissions in the folder "
+        "of a run. After each of these faults, the target has to be either the old or the new "
+        "one, and the error has to be one line. Running the command again (with `--resume` if "
+        "there is a journal) has to give the result of an undisturbed run, and to leave nothing "
+        f"else behind. **{total:,} faults, {harm:,} of them did harm.**", "",
         *([*sampled, ""] if sampled else []),
         *table(["operation", "calls", *kinds, "harm", "date"], rows),
         *(f"- `{name}`, {one['fault']} at call {one['call']} ({one['what']}): {one['wrong']}"
@@ -143,8 +143,8 @@ def postgres_section(found: Record) -> list[str]:
     return [
         "### Connections to PostgreSQL", "",
         "`python benchmarks/faults.py postgres`: a proxy cuts the connection in the middle of "
-        "every message of the protocol, in both directions. The database is then as it was or as "
-        "it was to be, and the error is one line.", "",
+        "every message of the protocol, in both directions. Afterwards the database has to be "
+        "either unchanged or complete, and the error has to be one line.", "",
         *table(["operation", "messages", "cuts", "refused", "harm", "date"], rows),
     ]  # fmt: skip
 
@@ -176,7 +176,7 @@ def soak_section(soak: Record, before: list[Record]) -> list[str]:
         return [
             *lines,
             f"That is too few cycles to say whether anything grows: at least {FLAT_CYCLES} are "
-            "needed. The record is shown for what it is.", "",
+            "needed. The figures below are only a record.", "",
             "![memory, handles, threads and temporary files over the run](soak.svg)", "",
         ]  # fmt: skip
     rows = [
@@ -254,7 +254,8 @@ def defects_section(defects: list[Record]) -> list[str]:
     rows = [[one["found_by"], one["what"], "yes" if one["fixed"] else "no", one["date"]]
             for one in defects]  # fmt: skip
     return [
-        "## Defects found", "", f"{len(defects)} kinds of defects, {fixed} of them fixed.", "",
+        "## Defects found", "",
+        f"{len(defects)} kinds of defects were found, and {fixed} of them are fixed.", "",
         *table(["found by", "what", "fixed", "date"], rows, 4),
     ]  # fmt: skip
 
@@ -272,7 +273,7 @@ def page(record: Record, stress: Record | None) -> str:
     if record.get("faults_before"):
         lines += faults_section(record["faults_before"], "### The same before repairs")
         lines += [
-            "Two operations are left out, whose checks were themselves wrong at that time.",
+            "Two operations are left out, because their checks were wrong at that time.",
             "",
         ]
     if record.get("postgres"):
