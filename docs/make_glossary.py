@@ -28,7 +28,7 @@ TERMS = {
     "cloud": "The vectors that are analysed together: a file, a table, or the output of one layer "
     "for some texts.",
     "common offset": "A vector that all vectors have in common, so that their mean is far from "
-    "zero. It raises the cosines of unrelated vectors, and thresholds with them.",
+    "zero. It raises the cosines of unrelated vectors, and therefore the thresholds.",
     "correction": "A transformation that makes a space more evenly filled, such as centring or "
     "whitening. It is fitted on one cloud and can be applied to others.",
     "cross-fitted": "Scored only on items that were not used to fit the correction or to choose "
@@ -39,16 +39,16 @@ TERMS = {
     "interval": "A 95 % confidence interval, unless another level is named.",
     "isotropy": "How evenly the directions of a space are filled. There are several measures of "
     "it, which do not always agree; isoscope names each of them by its formula.",
-    "journal": "A file beside `--out` with the finished parts of a run, from which `--resume` "
+    "journal": "A folder beside `--out` with the finished parts of a run, from which `--resume` "
     "continues after an interruption.",
     "layer": "The output of the embedding, of a block, or of the final norm of a model.",
     "massive token": "A token whose vector has more than five times the median norm of its layer.",
     "norm": "The Euclidean length of a vector. In names of layers, such as `final norm`, it is "
     "the normalisation layer.",
     "outlier dimension": "A dimension that carries much of the mean cosine or of the variance.",
-    "part": "What a row of a result is about within its source, such as `block 3` of a model.",
-    "random pair": "Two vectors drawn at random. Nothing relates them, so their cosines show "
-    "which scores occur by chance.",
+    "part": "The part of a source that a row of a result describes, such as `block 3` of a model.",
+    "random pair": "Two vectors drawn at random. They are unrelated, so their cosines show which "
+    "scores occur by chance.",
     "shard": "A part of a large source that one worker reads at a time.",
     "space": "A cloud as it is, or after a correction.",
     "spread": "The square root of the total variance of a cloud.",
