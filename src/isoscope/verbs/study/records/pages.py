@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 SUMMARY, PICTURE = "studies.md", "studies.svg"
 
 LEGEND = (
-    "A claim is judged only on models that it is about (– elsewhere), with an interval that fits "
-    "the data, at a level of 5 % that is corrected for the number of claims that a study makes "
-    "about a model (Holm's method). *Holds*: the data support the claim. *Fails*: they contradict "
-    "it. *Reversed*: they support its opposite. *Undecided*: they do not say. *Not run*: data or a "
-    "model were missing, or nobody asked; the page of the study has the reason and the command. "
-    "*Mixed*: several trainings of our own differ. A star stands where something must be known "
-    "beside the verdict, such as quantised weights."
+    "A claim is judged only on models that it is about (– marks the others), with an interval that "
+    "fits the data, at a level of 5 % that is corrected for the number of claims that a study "
+    "makes about a model (Holm's method). *Holds*: the data support the claim. *Fails*: they "
+    "contradict it. *Reversed*: they support its opposite. *Undecided*: they neither support nor "
+    "contradict it. *Not run*: data or a model were missing, or the study was not started; the "
+    "page of the study has the reason and the command. *Mixed*: several trainings of our own "
+    "differ. A star marks a verdict with a qualification, such as quantised weights."
 )
 
 BRACKETS = (
-    "In the lists of the papers below, brackets have the figure that a claim was judged on, or how "
-    "many of its cases (sets, layers, methods) are true."
+    "In the lists of the papers below, the brackets contain the figure that a claim was judged on, "
+    "or the number of cases (sets, layers, methods) in which it is true."
 )
 
 HOLM = (
