@@ -60,7 +60,7 @@ PROMISES = (
      "test_code_is_not_run_where_transformers_has_the_architecture"),
     (README, "It never runs code that comes with a model.", "tests/models/test_configuration.py",
      "test_code_on_the_hub_is_not_loaded"),
-    (README, "it reads and writes the formats of the ones that you use",
+    (README, "it reads and writes the formats of those that you use",
      "tests/data/formats/test_round_trips.py", ""),
     (README, "It gives no interval where none is valid",
      "tests/measures/test_intervals.py", "test_reasons_are_given_where_there_is_no_interval"),
