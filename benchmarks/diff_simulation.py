@@ -159,8 +159,8 @@ SIZES: dict[str, Design] = {
     "equal, 200 × 64 each": equal(200, 64),
     "equal, heavy tails (t of 5), 200 × 64": equal(200, 64, 5.0),
     "equal, more dimensions than rows, 100 × 300": equal(100, 300),
-    "equal, uneven lengths (log-normal, 0.5), 100 × 300": uneven(100, 300),
-    "equal, 50 documents of 4 rows, 64 wide": documents,
+    "equal, uneven norms (log-normal, 0.5), 100 × 300": uneven(100, 300),
+    "equal, 50 documents of 4 rows, 64 dimensions": documents,
     "the same rows seen twice, 200 × 64": same_rows,
     "means differ, covariances do not, 200 × 64": other_means,
     "covariances differ, means do not, 200 × 64": other_covariances,
@@ -218,7 +218,7 @@ def tables(kept: Counts) -> str:
     for title, part in (("nothing", kept["equal"]), ("something", kept["different"])):
         lines += [
             "", headed(f"Rejected where {title} differs", part), "",
-            "| design | means | covariances | lengths | any, after Holm |",
+            "| design | means | covariances | norms | any, after Holm |",
             "| --- | ---: | ---: | ---: | ---: |",
         ]  # fmt: skip
         for row in part["designs"]:
