@@ -42,7 +42,8 @@ python benchmarks/guard.py BEFORE --record TITLE
 ```
 
 Every job runs in a process of its own, in turn on the sources of both checkouts. The ratio is that
-of the best rounds, after over before; beside it are the lowest and the highest ratio of a round.
+of the best times of all rounds, that after the change divided by that before it. The column
+next to it has the lowest and the highest ratio of a round.
 """
 
 # Lazy imports happen in a small call before the clock starts: what they cost is a job of its own.

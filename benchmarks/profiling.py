@@ -276,12 +276,12 @@ def floor_of(entry: dict[str, Any]) -> str:
     found = compared(entry["processors"])[PRODUCTS]
     return (
         "A block of the network takes 24 d² operations for a token (12 d² multiplications and as "
-        "many additions), and both reads of a layer take 6 d² at least: d² for XᵀX, which is "
-        "symmetric, in double precision, in which an operation takes twice as long, and 2 d² for "
-        f"each of two bases. For {layers} layers of {layers - 1} blocks that is {share:.2f} of "
-        f"the products of the network; these products alone took {found:.2f} of the processor time "
-        f"of the bare pass. So both reads take at least {1 + found:.2f} times as long as the bare "
-        "pass, whatever else they do."
+        "many additions). Both reads of a layer take the time of at least 6 d² operations: 2 d² "
+        "for XᵀX (d² because it is symmetric, in double precision, in which an operation takes "
+        f"twice as long), and 2 d² for each of two bases. For {layers} layers and {layers - 1} "
+        f"blocks this is {share:.2f} of the products of the network; measured alone, these "
+        f"products took {found:.2f} of the processor time of the bare pass. So a profile with both "
+        f"reads takes at least {1 + found:.2f} times as long as the bare pass."
     )
 
 
