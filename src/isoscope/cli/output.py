@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoscope.cli.deadline import deadline
-from isoscope.cli.options import Pictures, Shown, Watch
+from isoscope.cli.options import Limits, Pictures, Shown, Watch
 from isoscope.cli.streams import (
     command_line,
     console,
@@ -41,6 +41,13 @@ def running(watch: Watch | None = None, unit: str = "rows") -> Iterator[dict[str
     """Show warnings and progress while a verb works; gives out the arguments all verbs take."""
     with watching(watch or Watch(), unit) as report:
         yield {"progress": report, "command": command_line()}
+
+
+@contextmanager
+def within(limits: Limits) -> Iterator[None]:
+    """Hold what runs inside to a size and a time, where it shows no progress."""
+    with deadline(limits.timeout), limited(limits.max_memory):
+        yield
 
 
 @contextmanager
