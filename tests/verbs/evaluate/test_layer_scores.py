@@ -126,23 +126,6 @@ def test_vectors_are_computed_once(run: Callable[..., Result], tmp_path: Path) -
     assert len(list(tmp_path.glob(f"cache/*/*/*{ENDING}"))) == 4
 
 
-def test_texts_that_tasks_share_are_computed_once(
-    run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    computed: list[int] = []
-    compute = Encoder._computed
-
-    def counted(self: Encoder, wanted: Any, missing: Any, *rest: Any) -> Any:
-        computed.append(int(missing.sum()))
-        return compute(self, wanted, missing, *rest)
-
-    monkeypatch.setattr(Encoder, "_computed", counted)
-    run("sts-b,sts-13", cache=False)
-    # The texts of sts-13 are some of those of sts-b.
-    assert computed == [len(set(both_sides(TEST)))]
-    assert not (tmp_path / "cache").exists()
-
-
 def test_subsets_are_scored_together_and_on_average(run: Callable[..., Result]) -> None:
     result = run("sts-13")
     each = [result.value(f"sts-13/{name}/cosine/pearson") for name in ("FNWN", "OnWN", "headlines")]

@@ -275,7 +275,7 @@ def evaluate_texts(
     device = source.device if isinstance(source, Model) else protocol.device
     with (
         encoding_pool(device=device, **encoding) as encoders,
-        run_cache(protocol, jobs) as cache,
+        fold_cache(protocol, jobs) as cache,
     ):
         model = opened(source, protocol, encoders)
         layers = chosen_layers(model, protocol.layers)
@@ -303,25 +303,13 @@ def evaluate_texts(
     )
 
 
-# From this share of texts on that several tasks have, keeping all vectors takes less time than
-# computing some of them again: it takes a fiftieth of that of a small model.
-SHARED = 0.05
-
-
 @contextmanager
-def run_cache(protocol: SentenceProtocol, jobs: Sequence[TaskPlan]) -> Iterator[VectorCache | bool]:
-    """Keep vectors for folds and other tasks even where none are to be kept between calls."""
-    if protocol.cache is not False or not (
-        any(len(job.splits) > 1 for job in jobs) or shared_texts(jobs) >= SHARED
-    ):
+def fold_cache(
+    protocol: SentenceProtocol, jobs: Sequence[TaskPlan]
+) -> Iterator[VectorCache | bool]:
+    """Keep vectors between folds even where none are to be kept between calls."""
+    if protocol.cache is not False or all(len(job.splits) == 1 for job in jobs):
         yield protocol.cache
         return
     with TemporaryDirectory() as folder:
         yield VectorCache(folder)
-
-
-def shared_texts(jobs: Sequence[TaskPlan]) -> float:
-    """Return the share of texts that an earlier task has as well."""
-    texts = [set(job.problem.texts) for job in jobs]
-    every = sum(map(len, texts))
-    return 1 - len(set().union(*texts)) / every if every else 0.0
