@@ -98,9 +98,10 @@ def states(request: pytest.FixtureRequest, name: str) -> list[Any]:
 
 
 def test_a_pilot_reads_no_more_than_it_needs(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    group = layer_clouds(model, open_texts(TEXTS), options())
+    some = TEXTS[:30]
+    group = layer_clouds(model, open_texts(some), options())
     everything = pilot_texts(group)
-    assert len(everything) == len(TEXTS)  # which have fewer tokens than are wanted
+    assert len(everything) == len(some)  # which have fewer tokens than are wanted
     monkeypatch.setattr("isoscope.verbs.profile.layer_passes.PILOT_TOKENS", 20)
     few = pilot_texts(group)
     assert few == everything[: len(few)]
