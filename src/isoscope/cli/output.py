@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoscope.cli.deadline import deadline
@@ -62,6 +63,13 @@ def watching(watch: Watch, unit: str = "rows") -> Iterator[Progress | None]:
         progress_bar(error_console(), unit, quiet=watch.quiet, mode=watch.progress) as report,
     ):
         yield report if end is None else end.reports(report)
+
+
+def announcer(watch: Watch) -> Callable[[str], None] | None:
+    """Return what says what a long run will need before it starts; nothing says it if quiet."""
+    if watch.quiet:
+        return None
+    return partial(error_console().print, style="dim", soft_wrap=True)
 
 
 def give(result: Result, shown: Shown, out: Path | None = None) -> None:

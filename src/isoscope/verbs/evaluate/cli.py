@@ -7,7 +7,7 @@ from typing import Literal
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import give, running
+from isoscope.cli.output import announcer, give, running
 from isoscope.wording import listed
 
 ON_TEXTS = options.OF_TEXTS
@@ -129,7 +129,7 @@ def evaluate_command(given: EvaluateOptions) -> None:
     relation = asked.pop("relation")
     asked["layers"] = given.layers or ("all" if relation else "last")
     with running(given.watch) as run:
-        result = isoscope.evaluate(**asked, **run)
+        result = isoscope.evaluate(**asked, **run, announce=announcer(given.watch))
         if relation:
             result = isoscope.relate(result, command=run["command"])
     give(result, given.output, given.output.out)
