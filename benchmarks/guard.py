@@ -168,9 +168,10 @@ def line(name: str, figures: list[float]) -> str:
 def keep(title: str, how: str, found: dict[str, list[float]], ideas: Path | None) -> None:
     """Keep figures under a title, with what was tried, and write the page of all that is kept."""
     records = json.loads(RECORDS.read_text("utf-8")) if RECORDS.exists() else {}
-    records[title] = {"how": how, "figures": found}
+    known = records.get(title, {}).get("ideas", {})  # which stay where jobs are timed again
     if ideas is not None:
-        records[title]["ideas"] = json.loads(ideas.read_text("utf-8"))
+        known = json.loads(ideas.read_text("utf-8"))
+    records[title] = {"how": how, "figures": found, **({"ideas": known} if known else {})}
     RECORDS.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", "utf-8")
     write_page(records)
 

@@ -39,8 +39,8 @@ SEED = 0
 
 # Where each guard is called from: names are bound in the modules that import them.
 GUARDS = {
-    "limits of memory": ("check_bytes", "check_held", "check_matrices", "memory_limit", "room",
-                         "check_ratio"),
+    "limits of memory": ("check_bytes", "check_size", "check_held", "check_matrices",
+                         "memory_limit", "room", "check_ratio"),
     "places of outputs": ("check_place", "check_writable", "check_target", "special_file",
                           "written_path", "remove_leftovers"),
     "stored files": ("check_result", "checksum_of", "check_agreement", "check_finite",

@@ -7,6 +7,7 @@ Memory is that of a process for each number of sentences, less that of one that 
 
     python benchmarks/profiling.py speed [--model package:minilm] [--sentences 1500] [--rounds 2]
     python benchmarks/profiling.py memory [--of 1000 10000 100000]
+    python benchmarks/profiling.py memory --model random --of 10000 100000 1000000
     python benchmarks/profiling.py parts
     python benchmarks/profiling.py page
 
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 MODEL = "package:minilm"
+RANDOM = "random"
+"""Stands for a small network with random weights, where a million sentences are read."""
 LONGEST = 128
 SHORT = 16
 """Tokens of a sentence where only memory is looked at, and time would be wasted."""
@@ -170,10 +173,28 @@ def speed(name: str, number: int, rounds: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def small_model(folder: str) -> str:
+    """Write a network of two blocks of 64 dimensions: what a profile holds shows beside it."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    torch.manual_seed(0)
+    tokenizer = open_model(MODEL, device="cpu").tokenizer
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=64, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=256,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def memory(name: str, numbers: list[int]) -> dict[str, Any]:
     """Take the peak memory of a process for each number of short sentences, and its seconds."""
     found: dict[str, Any] = {"model": name, "longest": SHORT, "rows": []}
     with tempfile.TemporaryDirectory() as folder:
+        if name == RANDOM:
+            name = small_model(folder)
         for number in numbers:
             path = Path(folder) / f"{number}.jsonl"
             some = islice(cycle(first(50_000)), number)

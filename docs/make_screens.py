@@ -1,6 +1,9 @@
 """Write docs/screens.md: what every command prints, at 80 columns, from real runs.
 
-python docs/make_screens.py
+python docs/make_screens.py                        all of them
+python docs/make_screens.py Thresholds Trainings   what stands under some headings
+
+Commands under "Reports" and "Files" read what others write: name those headings together.
 
 Needs the extras "models" and "zoo". Files that the commands read are made in a temporary folder.
 """
@@ -12,6 +15,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -110,8 +114,18 @@ def printed(command: str, folder: Path) -> str:
     return "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines())
 
 
-def page() -> str:
-    """Run all commands and return the page."""
+def kept(text: str) -> dict[str, str]:
+    """Return what a page has under its headings."""
+    parts = (part.partition("\n\n") for part in text.split("\n\n## ")[1:])
+    return {heading: below.rstrip() for heading, _, below in parts}
+
+
+def page(only: Collection[str] = ()) -> str:
+    """Run the commands under some headings, or all, and return the page."""
+    old = kept(PAGE.read_text("utf-8")) if only else {}
+    unknown = set(only) - set(COMMANDS)
+    if unknown:
+        raise SystemExit(f"no such headings: {', '.join(sorted(unknown))}")
     parts = [
         "# What you see",
         "<!-- Made by `python docs/make_screens.py`. -->",
@@ -123,6 +137,9 @@ def page() -> str:
         write_inputs(folder)
         for heading, commands in COMMANDS.items():
             parts.append(f"## {heading}")
+            if heading in old and heading not in only:
+                parts.append(old[heading])
+                continue
             parts += [
                 f"```text\n$ isoscope {command}\n{printed(command, folder)}\n```"
                 for command in commands
@@ -131,4 +148,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+    PAGE.write_text(page(sys.argv[1:]), "utf-8")

@@ -246,3 +246,74 @@ def iso_score(Y: Any) -> Any:
     delta = mp.norm([x - 1 for x in lam_hat]) / mp.sqrt(2 * (d - mp.sqrt(d)))
     phi = (d - delta**2 * (d - mp.sqrt(d))) ** 2 / d**2
     return (d * phi - 1) / (d - 1)
+
+
+@fifty_digits
+def pair_cosines(Y: Any) -> Vector:
+    """The cosines of all pairs of rows, rising; zero vectors are left out."""
+    points = [(y, mp.norm(y)) for y in rows(Y) if mp.norm(y) != 0]
+    return sorted(dot(a, b) / (p * q) for (a, p), (b, q) in itertools.combinations(points, 2))
+
+
+@fifty_digits
+def quantile(values: Vector, share: str) -> Any:
+    """The value at place share · (m − 1) of m sorted ones, on a line between its neighbours."""
+    place = mp.mpf(share) * (len(values) - 1)
+    below = int(mp.floor(place))
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (place - below) * (values[above] - values[below])
+
+
+@fifty_digits
+def uniformity(Y: Any) -> Any:
+    """ln mean over pairs of exp(-2 |u - v|^2), u = y / |y| (Wang & Isola 2020, eq. 2)."""
+    # |u - v|^2 = 2 - 2 cos
+    return mp.log(average([mp.exp(-2 * (2 - 2 * cosine)) for cosine in pair_cosines(Y)]))
+
+
+@fifty_digits
+def two_nn(Y: Any) -> tuple[Any, Any]:
+    """TwoNN of the different rows (Facco et al. 2017), and the smallest distance between two.
+
+    The slope through the origin of -ln(1 - i/n) against ln(r2/r1), rising, without a tenth.
+    """
+    points = list(dict.fromkeys(tuple(y) for y in rows(Y)))
+    ratios, smallest = [], mp.inf
+    for k, point in enumerate(points):
+        others = points[:k] + points[k + 1 :]
+        first, second = sorted(mp.norm([a - b for a, b in zip(point, q, strict=True)])
+                               for q in others)[:2]  # fmt: skip
+        ratios.append(mp.log(second / first))
+        smallest = min(smallest, first)
+    kept = sorted(ratios)[: 9 * len(points) // 10]
+    levels = [-mp.log(1 - mp.mpf(i) / len(points)) for i in range(1, len(kept) + 1)]
+    return dot(kept, levels) / dot(kept, kept), smallest
+
+
+@fifty_digits
+def hubness(Y: Any, k: int = 10) -> tuple[Any, Any]:
+    """Skewness of how often a row is among the k nearest, and the smallest gap behind the k-th."""
+    units = [[x / mp.norm(y) for x in y] for y in rows(Y) if mp.norm(y) != 0]
+    counts, gap = [0] * len(units), mp.inf
+    for i, unit in enumerate(units):
+        near = sorted(((dot(unit, v), j) for j, v in enumerate(units) if j != i), reverse=True)
+        gap = min(gap, near[k - 1][0] - near[k][0])
+        for _, j in near[:k]:
+            counts[j] += 1
+    apart = [mp.mpf(count) - average(counts) for count in counts]
+    variance = average([x**2 for x in apart])
+    return (average([x**3 for x in apart]) / variance ** mp.mpf("1.5") if variance else mp.mpf(0),
+            gap)  # fmt: skip
+
+
+@fifty_digits
+def second_moments(Y: Any) -> Vector:
+    """The eigenvalues of M, falling; rounding may leave one below zero."""
+    return [max(value, mp.mpf(0)) for value in eigen(second_moment(Y))[0]]
+
+
+@fifty_digits
+def dimension_variances(Y: Any) -> Vector:
+    """The diagonal of C."""
+    found = covariance(Y)
+    return [found[k, k] for k in range(found.rows)]

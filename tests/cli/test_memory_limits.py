@@ -11,6 +11,7 @@ from class_sets_for_tests import write_rte
 from clouds_for_tests import shifted
 from command_line import Run, runner
 
+import isoscope
 from isoscope.compute import memory
 from isoscope.compute.memory import check_held, limited, room
 from isoscope.errors import UsageError
@@ -73,6 +74,22 @@ def test_commands_on_vectors(run: Run, arguments: tuple[str, ...]) -> None:
     if "flow" in arguments:
         pytest.importorskip("zuko")
     refused(run(*arguments, "--max-memory", "20KB"))
+
+
+STORED = {
+    "report": ("report", "r.json"),
+    "report --html": ("report", "r.json", "--html", "page.html"),
+    "verify": ("verify", "r.json"),
+    "correct apply": ("correct", "apply", "w.safetensors", "x.npy", "--out", "z.npy"),
+    "correct refresh": ("correct", "refresh", "w.safetensors", "y.npy"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", STORED.values(), ids=STORED)
+def test_commands_on_what_isoscope_wrote(run: Run, arguments: tuple[str, ...]) -> None:
+    isoscope.measure("x.npy", "mean_cosine", out="r.json")
+    isoscope.fit_correction("x.npy", "whiten", "w.safetensors")
+    refused(run(*arguments, "--max-memory", "20KB" if "w.safetensors" in arguments else "1KB"))
 
 
 @pytest.mark.parametrize("arguments", OF_MODELS.values(), ids=OF_MODELS)

@@ -60,7 +60,7 @@ def test_no_command_shows_credentials(table: Server, run: Run, tmp_path: Path) -
     commands: list[list[str | Path]] = [
         ["measure", source, "--out", tmp_path / "m.json"],
         ["measure", source, "--json"],
-        ["advise", source, "--save", tmp_path / "a.json"],
+        ["advise", source, "--out", tmp_path / "a.json"],
         ["study", "run", "B-T1", source, "--out", tmp_path / "s.json"],
         ["correct", "fit", source, "--correction", "center", "--out", correction, "--json"],
         ["correct", "apply", correction, source, "--out", secret_address(table, "column=w")],

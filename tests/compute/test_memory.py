@@ -88,7 +88,7 @@ def test_sums_of_blocks_are_guarded_and_left_out_of_few_rows() -> None:
     wide = np.ones((70, 100_000), np.float32)
     with limited("80MB"):
         with pytest.raises(
-            UsageError, match=r"with intervals takes about 99\.2 MB .*: --no-intervals"
+            UsageError, match=r"with intervals takes about 99\.2 MB .* with --no-intervals"
         ):
             isoscope.measure(wide, "mean_cosine", "none")
         isoscope.measure(wide, "mean_cosine", "none", intervals=False)

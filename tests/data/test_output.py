@@ -2,13 +2,22 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from pathlib import Path
 
 import fsspec
 import pytest
 
+from isoscope.data.leftovers import leftovers
 from isoscope.data.location import Location
-from isoscope.data.output import Target, atomic_file, atomic_output, check_target, prefix_of
+from isoscope.data.output import (
+    Target,
+    atomic_file,
+    atomic_output,
+    check_target,
+    prefix_of,
+    write_atomically,
+)
 from isoscope.errors import UsageError
 
 
@@ -145,3 +154,14 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
             pass
     assert Path("/dev/null").is_char_device()
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", "loop", "null"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_with_the_name_of_a_leftover_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / f"{prefix_of(tmp_path / 'x.json')}pipe"
+    os.mkfifo(pipe)
+    past = time.time() - 60
+    os.utime(pipe, (past, past))
+    write_atomically(tmp_path / "x.json", "new")
+    assert (tmp_path / "x.json").read_text() == "new"
+    assert [one.in_use for one in leftovers([tmp_path]) if one.path == str(pipe)] == [False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -31,3 +32,17 @@ def test_times_are_those_of_the_record(maker: ModuleType) -> None:
     assert "| isoscope 9.1 | `iso_score` alone | 0.12 s |" in lines
     assert "| IsoScore 2.0.1 | IsoScore | 123 s |" in lines
     assert lines[-1] == "| vecscope 0.2.0 | its audit | 0.12 s |"
+
+
+def test_the_memory_of_a_large_file_is_that_of_the_record() -> None:
+    """What is printed by the benchmark of measure stands on its page."""
+    page = (DOCS / "results" / "measure.md").read_text("utf-8")
+    found = re.search(r"A file of (\d+)\.\d GB .*\n +peak resident memory (\d+) MB", page)
+    assert found is not None
+    promised = re.search(
+        r"measuring a file of (\d+) GB takes less than (\d+) MB of\s+memory",
+        (DOCS.parent / "README.md").read_text("utf-8"),
+    )
+    assert promised is not None
+    assert promised[1] == found[1]
+    assert int(found[2]) < int(promised[2])

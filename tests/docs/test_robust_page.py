@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from fuzz import model_targets, server_target, stored_targets, vector_targets
+from fuzz import command_targets, model_targets, server_target, stored_targets, vector_targets
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -55,9 +55,13 @@ def test_operations_and_targets_of_the_record_are_those_that_are_run(
 ) -> None:
     monkeypatch.syspath_prepend(str(DOCS.parent / "tools"))
     operations = importlib.import_module("fault_injection.operations")
-    small = {one.name for one in operations.SMALL_OPERATIONS}
-    assert small <= set(record["faults"])
-    assert set(record["faults"]) <= small | {one.name for one in operations.NETWORK_OPERATIONS}
-    groups = (vector_targets, stored_targets, model_targets, server_target)
+    disturbed = (*operations.SMALL_OPERATIONS, *operations.NETWORK_OPERATIONS)
+    assert set(record["faults"]) == {one.name for one in disturbed}
+    groups = (vector_targets, stored_targets, command_targets, model_targets, server_target)
     targets = {one.name for group in groups for one in group.TARGETS}
-    assert set(record["fuzz"]["targets"]) <= targets
+    assert set(record["fuzz"]["targets"]) == targets
+
+
+def test_all_calls_of_all_operations_are_disturbed(record: Any) -> None:
+    for name, one in record["faults"].items():
+        assert set(one["faults"].values()) == {sum(one["calls"].values())}, name

@@ -208,7 +208,7 @@ def column(text: str, folder: Path) -> object:
 def address(text: str, folder: Path) -> object:
     """Take an address of a table apart; neither it nor a message shows a password."""
     del folder
-    hidden = f":{SECRET}@" in text and text.startswith("postgresql://") and text.count(SECRET) == 1
+    hidden = f":{SECRET}@" in text.partition("?")[0] and text.count(SECRET) == 1
     try:
         found = parse_address(text)
     except isoscope.IsoscopeError as error:
@@ -246,7 +246,7 @@ def read_words(folder: Path) -> object:
     kind, _, rest = text.partition("\t")
     if kind not in WORDS or "\x00" in rest:  # which no command line can hold
         kind, rest = "gate", ""
-    rest = rest[:200]  # whoever calls may get his own words back
+    rest = "".join(c for c in rest[:100] if c.isprintable())  # who calls gets own words back
     if kind == "address" and not is_postgres(rest):
         rest = f"postgresql://{rest}"
     return f"{kind} {WORDS[kind](rest, folder)}"

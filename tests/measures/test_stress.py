@@ -21,6 +21,8 @@ from stress_for_tests import (
     limit_of,
 )
 
+from isoscope.measures.registry import all_measures
+
 EXCEPTIONS = json.loads(TABLE.read_text())["exceptions"]
 
 
@@ -43,6 +45,24 @@ def test_numbers_are_those_of_the_oracle(stress: Stress) -> None:
     for correction, measure, error in errors_of(stress):
         limit = limit_of(stress, measure, EXCEPTIONS)
         assert error <= limit, (correction, measure, error, limit)
+
+
+WITHOUT_DIGITS = {
+    "random_pair_cosine": "a mean over pairs that are drawn; cosine_quantiles has all of them",
+    "cosine_density": "counts in bins of cosines that cosine_quantiles has",
+    "norm_density": "counts in bins of lengths, of which mean_norm is the mean",
+    "dead_dimensions": "dimensions below a limit, of variances that outlier_dimensions has",
+}
+"""Measures that are not compared, each with the reason."""
+
+
+def test_all_measures_are_compared() -> None:
+    stress = Stress("float64", "full rank", 1.0, 1.0)
+    names = {measure.removeprefix("ln ").split("/")[0] for _, measure, _ in errors_of(stress)}
+    compared = {name.split(":")[0] for name in names}
+    tables = {"spectrum": "spectrum", "dimension": "outlier_dimensions"}
+    compared |= {tables[name.split()[0]] for name in names if name.split()[0] in tables}
+    assert {one.name for one in all_measures()} - compared == set(WITHOUT_DIGITS)
 
 
 def test_every_exception_is_one() -> None:

@@ -77,8 +77,13 @@ OUTPUTS = {"out": "--out", "save": "--save", "map_file": "--map", "html": "--htm
 
 def check_outputs(values: dict[str, Any], replaced: tuple[str, ...] = ()) -> None:
     """Refuse to write over a file that is read, and two outputs of one name."""
-    written = {one: Path(values[name]) for name, one in OUTPUTS.items() if values.get(name)}
-    for (one, path), (other, second) in combinations(written.items(), 2):
+    written = [
+        (one, Path(path))
+        for name, one in OUTPUTS.items()
+        for path in (values[name] if isinstance(values.get(name), list) else [values.get(name)])
+        if path
+    ]
+    for (one, path), (other, second) in combinations(written, 2):
         if os.path.realpath(path) == os.path.realpath(second):
             raise UsageError(f"{one} and {other} name the same file, {path}; name two")
     read = [
@@ -87,7 +92,7 @@ def check_outputs(values: dict[str, Any], replaced: tuple[str, ...] = ()) -> Non
         for text in (value if isinstance(value, list | tuple) else [value])
         if isinstance(text, str | Path)
     ]  # fmt: skip
-    for one, path in written.items():
+    for one, path in written:
         if path.is_file() and any(is_same_file(text, path) for text in read):
             raise UsageError(f"{one} {path} is a file that is read; name another")
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoscope.cli.deadline import deadline
-from isoscope.cli.options import Pictures, Shown, Watch
+from isoscope.cli.options import Limits, Pictures, Shown, Watch
 from isoscope.cli.streams import (
     command_line,
     console,
@@ -44,6 +45,13 @@ def running(watch: Watch | None = None, unit: str = "rows") -> Iterator[dict[str
 
 
 @contextmanager
+def within(limits: Limits) -> Iterator[None]:
+    """Hold what runs inside to a size and a time, where it shows no progress."""
+    with deadline(limits.timeout), limited(limits.max_memory):
+        yield
+
+
+@contextmanager
 def watching(watch: Watch, unit: str = "rows") -> Iterator[Progress | None]:
     """Show warnings and progress on standard error for a while."""
     from isoscope.cli.progress import progress_bar
@@ -55,6 +63,13 @@ def watching(watch: Watch, unit: str = "rows") -> Iterator[Progress | None]:
         progress_bar(error_console(), unit, quiet=watch.quiet, mode=watch.progress) as report,
     ):
         yield report if end is None else end.reports(report)
+
+
+def announcer(watch: Watch) -> Callable[[str], None] | None:
+    """Return what says what a long run will need before it starts; nothing says it if quiet."""
+    if watch.quiet:
+        return None
+    return partial(error_console().print, style="dim", soft_wrap=True)
 
 
 def give(result: Result, shown: Shown, out: Path | None = None) -> None:

@@ -59,9 +59,9 @@ CHUNK = 4
 # of eight batches would keep two threads busy and leave all others idle.
 SMALL = 16
 
-# Clouds of up to so many numbers, 20 MB in single precision, are read by the calling thread where
+# Clouds of up to so many numbers, 40 MB in single precision, are read by the calling thread where
 # that takes a few milliseconds: it would wait about as long for others to start and to end.
-FEW_NUMBERS = 5_000_000
+FEW_NUMBERS = 10_000_000
 
 # A thread holds the scatter that it sums in and the product of its last batch; while chunks are
 # merged there are one of the two sides and the result as well.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.memory import check_bytes
 from isoscope.corrections.fit import FittedOn
 from isoscope.corrections.parameters import plain_parameters, restored_parameters
 from isoscope.corrections.registry import all_corrections
@@ -142,6 +143,9 @@ def fingerprint_of(
     return digest.hexdigest()
 
 
+# Bytes of memory for each byte of a file: the file, its tensors, and what is computed with.
+HELD = 3
+
 # What a class may raise over arrays that it did not write, besides TypeError and ValueError.
 WRONG_STATE = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError)
 
@@ -176,6 +180,11 @@ def load_correction(path: str | Path) -> Correction:
     """
     location = Location(str(path))
     header = read_header(path)
+    size = location.size()
+    check_bytes(
+        HELD * size, f"reading {location}", f"{size:,} bytes of tensors",
+        "fit a correction with fewer dimensions or components",
+    )  # fmt: skip
     with readable(str(location)), location.open() as file:
         content = file.read()
     with blamed_on(location):

@@ -77,6 +77,8 @@ def described(path: Path, is_folder: bool) -> Leftover:
 
 def is_held(path: Path) -> bool:
     """Whether a run holds a lock on a file."""
+    if not path.is_file():  # to open a pipe would wait for whoever writes into it
+        return False
     try:
         with path.open("rb") as file:
             return not hold(file.fileno())

@@ -75,6 +75,8 @@ def remove_leftovers(path: Path) -> None:
         return
     _SWEPT.add(path)
     for leftover in path.parent.glob(glob.escape(prefix_of(path)) + "*"):
+        if not leftover.is_file():  # to open a pipe would wait for whoever writes into it
+            continue
         with suppress(OSError), leftover.open("rb") as file:
             old = time.time() - os.fstat(file.fileno()).st_mtime > FRESH
             if old and hold(file.fileno()):

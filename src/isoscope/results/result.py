@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
+from isoscope.compute.memory import check_bytes
 from isoscope.data.output import write_atomically
 from isoscope.errors import DataError, IsoscopeError, UsageError, cut, plain_reason, require
 from isoscope.measures.registry import find_measure
@@ -39,6 +40,16 @@ def checksum_of(values: Mapping[str, Any]) -> str:
     """SHA-256 of the fields of a stored result, whatever their order and layout in the file."""
     text = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+# Bytes of memory for each byte of a file: its text, what JSON makes of it, and rows with tables.
+HELD = 6
+
+
+def check_size(path: Path) -> None:
+    """Refuse a file of a result that would not fit into memory."""
+    size = path.stat().st_size
+    check_bytes(HELD * size, f"reading {path}", f"{size:,} bytes of JSON", "name a smaller file")
 
 
 class NewerSchemaError(DataError):
@@ -291,6 +302,7 @@ class Result(Record):
     def load(cls, path: str | Path) -> Result:
         """Read a result that ``save`` wrote as JSON."""
         try:
+            check_size(Path(path))
             text = Path(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{path} cannot be read as a result: {error}") from error

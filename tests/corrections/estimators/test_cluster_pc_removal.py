@@ -151,3 +151,20 @@ def test_a_second_fit_starts_from_the_clusters_of_the_first() -> None:
     assert again.counts_.sum() == len(some)
     with pytest.raises(NotFittedError):
         ClusterRemoval(3, 1).refitted(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rank", [40, 5])
+def test_clusters_of_few_rows_are_decomposed_exactly(dtype: type, rank: int) -> None:
+    random = np.random.default_rng(0)
+    directions = random.standard_normal((rank, 100)) * np.geomspace(1, 0.01, rank)[:, None]
+    x: np.ndarray = (random.standard_normal((60, rank)) @ directions + 1).astype(dtype)
+    fitted = ClusterRemoval(2, 8).fit(x)
+    clusters = Nearest(fitted.cluster_centers_)(x)
+    for cluster, components in enumerate(fitted.components_):
+        rows = x[clusters == cluster].astype(np.float64)
+        expected = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2]
+        assert len(components) == min(rank, 8)
+        projector = components.T @ components
+        found = expected[: len(components)]
+        np.testing.assert_allclose(projector, found.T @ found, atol=1e-10)

@@ -57,7 +57,7 @@ def test_leave_it_alone_writes_nothing(run: Run, folder: Path) -> None:
     out = folder / "correction.safetensors"
     process = run(
         "advise", folder / "good.npy", "--pairs", folder / "pairs.tsv", *TRIED, "--out", out,
-        "--json", "--save", folder / "advice.md",
+        "--json", "--out", folder / "advice.md",
     )  # fmt: skip
     assert process.code == 0, process.error
     found = json.loads(process.out)
@@ -66,6 +66,26 @@ def test_leave_it_alone_writes_nothing(run: Run, folder: Path) -> None:
     assert "written" not in found["recommendation"]
     assert not out.exists()
     assert "Leave it alone" in (folder / "advice.md").read_text()
+
+
+@pytest.mark.filterwarnings("always:--save is deprecated")
+def test_the_old_name_of_the_ranking_still_works(run: Run, folder: Path) -> None:
+    call = ("advise", folder / "good.npy", "--pairs", folder / "pairs.tsv", *TRIED)
+    process = run(*call, "--save", folder / "old.json")
+    assert process.code == 0
+    assert "warning: --save is deprecated; name the same file with --out" in process.error
+    new = run(*call, "--out", folder / "new.json")
+    assert "deprecated" not in new.error
+    old, new_rows = (
+        json.loads((folder / name).read_text())["rows"] for name in ("old.json", "new.json")
+    )
+    assert old == new_rows
+
+
+def test_two_files_of_one_kind_are_refused(run: Run, folder: Path) -> None:
+    process = run("advise", folder / "good.npy", "--out", "a.json", "--out", "b.md")
+    assert process.code == 2
+    assert "--out names a.json and b.md; name one file for the correction" in process.error
 
 
 def test_without_labels_it_says_what_cannot_be_known(run: Run, folder: Path) -> None:

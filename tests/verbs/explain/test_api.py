@@ -47,12 +47,12 @@ def test_what_cannot_be_answered_is_left_out(tiny_model: Callable[[str], Path]) 
     assert verdict["sentence"] == "Something was found (0.5)."
     assert verdict["found"] is True
     left_out = result.extra["remarks"]
-    assert left_out[0] == "misses is left out: it needs more than 20000 tokens"
-    assert left_out[1].endswith("tokens tell nothing")
+    assert left_out[0] == "not examined: misses (it needs more than 20000 tokens)"
+    assert left_out[1].endswith("tokens tell nothing)")
     assert result.seeds == {"seed": 4}
     assert result.extra["models"]["tiny-bert"]["dtype"] == "float32"
     text = result.to_markdown()
-    for words in ("what of answers?", "Something was found", "misses is left out", "by hand"):
+    for words in ("what of answers?", "Something was found", "not examined: misses", "by hand"):
         assert words in text
     assert Result.from_json(result.to_json()).to_markdown() == text
 
@@ -63,7 +63,7 @@ def test_a_topic_that_is_asked_for_must_be_answered(tiny_model: Callable[[str], 
     assert len(explain(folder, TEXTS, topics="Answers").rows) == 1
     with pytest.raises(MissingError, match="misses: it needs more than 7 tokens"):
         explain(folder, TEXTS, topics=["answers", "misses"], tokens=7)
-    with pytest.raises(MissingError, match="fails: it needs a text; name one with --text"):
+    with pytest.raises(MissingError, match="fails: needs a text: --text FILE"):
         explain(folder, topics="fails")
     with pytest.raises(DataError, match="fails: .* tell nothing"):
         explain(folder, TEXTS, topics="fails")
@@ -92,7 +92,7 @@ def test_wrong_calls(tiny_model: Callable[[str], Path], monkeypatch: pytest.Monk
     monkeypatch.setattr(
         "isoscope.verbs.explain.api.TOPICS", {"misses": Topic("misses", "", "", miss)}
     )
-    with pytest.raises(UsageError, match="no topic can be answered; misses is left out"):
+    with pytest.raises(UsageError, match="no topic can be answered; not examined: misses"):
         explain(folder)
 
 

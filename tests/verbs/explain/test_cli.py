@@ -57,8 +57,8 @@ def test_an_explanation_as_json(run: Run, tiny_model: Callable[[str], Path], tex
     ("arguments", "words"),
     [
         (["--topic", "weather"], "no topic is called 'weather'"),
-        (["--topic", "position"], "position: it needs a text; name one with --text"),
-        (["--topic", "drift"], "drift: it needs checkpoints"),
+        (["--topic", "position"], "position: needs a text: --text FILE"),
+        (["--topic", "drift"], "drift: needs checkpoints"),
         (["--topic", "senses"], "senses: "),
         (["--text", "nowhere.txt"], "nowhere.txt"),
         (["--out", "why.xml"], "must end in"),

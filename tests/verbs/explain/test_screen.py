@@ -26,11 +26,11 @@ def as_result(found: dict[str, Explanation], **extra: Any) -> Result:
         verdicts=[
             {"subject": "m", "part": name, "sentence": one.sentence, "found": one.found,
              "title": TOPICS[name].title, "topic": name, "brief": one.brief,
-             "figures": [figure.to_dict() for figure in one.figures]}
+             "figures": [figure.to_dict() for figure in one.figures], "lacks": one.lacks}
             for name, one in found.items()
         ],
         command="isoscope explain package:minilm --text texts.txt",
-        extra={"kind": "explanation", "remarks": ["Senses is left out: it needs SemCor"], **extra},
+        extra={"kind": "explanation", "remarks": ["Not examined: senses (needs SemCor)"], **extra},
     )  # fmt: skip
 
 
@@ -68,9 +68,9 @@ def test_the_contribution_comes_first_with_its_size() -> None:
     fall = figure.against - figure.value
     assert f"dimensions: {fall:.2f} of a mean cosine of {figure.against:.2f}." in text
     assert text.index("outlier dimensions") < text.index("Also: position matters.")
-    assert "Not found: clusters matters." in text
+    assert "No effect: clusters matters." in text
     assert any(line.split()[-3:] == ["as", "it", "is"] for line in lines)
-    assert "Senses is left out: it needs SemCor." in text
+    assert "Not examined: senses (needs SemCor)." in text
     assert "the other topics say what vectors are related to" in text
     drawn = [line for line in lines if "▁" in line]
     assert len(drawn) == 2
@@ -123,3 +123,20 @@ def test_files_of_before_are_shown() -> None:
     assert "position (do vectors encode the position" in text
     alone = Result(rows, verdicts=verdicts[:1], extra={"kind": "explanation"})
     assert "outliers tells." in words_of(screen_lines(alone))
+
+
+def test_what_was_not_given_is_not_an_answer() -> None:
+    """A topic that looked at half of its question does not say that it found nothing."""
+    found = {
+        "senses": Explanation(True, "Tense moves verbs.", brief="tense moves verbs"),
+        "layernorm": Explanation(
+            False, "Without a text …", brief="whether norms matter", lacks="needs --text FILE"
+        ),
+    }
+    text = words_of(screen_lines(as_result(found)))
+    assert (
+        "Found: tense moves verbs. Not examined: whether norms matter (needs --text FILE)." in text
+    )
+    assert "No effect" not in text
+    alone = words_of(screen_lines(as_result({"layernorm": found["layernorm"]})))
+    assert "Without a text" in alone

@@ -77,7 +77,7 @@ def test_sentences_agree_with_their_interval(
     else:
         assert said.startswith("No statement on a centre of the queries")
         assert low is None or low < 0.2 <= high
-    printed = re.search(r"([0-9.]+) \(([0-9.]+) to ([0-9.]+)\) spreads", said)
+    printed = re.search(r"([0-9.]+) \(([0-9.]+) to ([0-9.]+)\) of the documents", said)
     assert (printed is None) == (not known)
     if printed is not None:
         for text, number in zip(printed.groups(), (value, low, high), strict=True):

@@ -18,7 +18,8 @@ from isoscope.corrections.fit import only_cloud
 from isoscope.data.arrays import to_host
 from isoscope.measures.kernels.single_precision import RunningScatter
 from isoscope.measures.kernels.working_memory import WorkingMemory
-from isoscope.measures.reads.moments import Moments
+from isoscope.measures.reads.moments import MomentParts, Moments
+from isoscope.measures.reads.passes import with_factor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,10 +28,15 @@ if TYPE_CHECKING:
 
     from isoscope.data.base import Batch, CloudGroup
     from isoscope.progress import Progress
+    from isoscope.typing import Doubles
 
 
 # Rows of one cluster that wait for a product.
 BUFFERED = 1_024
+
+# Rows of a cluster, as a share of the dimensions, up to which the products of its rows with each
+# other take less time to sum and to decompose than its covariance does: half of it at this share.
+FEW = 0.7
 
 # Memory for buffers and for scatter matrices; more clusters than fit take another pass.
 BUFFER_BYTES = 2**26
@@ -64,7 +70,13 @@ class RunningMoments:
         self._filled = 0
 
     def result(self) -> Moments:
-        """Return the moments of all rows added; of the sums, those that a geometry needs."""
+        """Return the moments of all rows added; of the sums, those that a geometry needs.
+
+        Of few rows, which all are in the buffer still, a factor of the scatter is kept instead.
+        """
+        width = self._buffer.shape[1]
+        if not self._rows and 0 < self._filled <= FEW * width:
+            return self._few(self._buffer[: self._filled].astype(np.float64))
         self._flush(WorkingMemory())
         mean, scatter = self._running.mean, self._running.scatter()
         return replace(
@@ -75,6 +87,12 @@ class RunningMoments:
             norm_square_sum=float(np.trace(scatter) + self._rows * (mean @ mean)),
             scatter=scatter,
         )
+
+    def _few(self, rows: Doubles) -> Moments:
+        empty = Moments.empty(rows.shape[1], MomentParts(scatter=False, dimensions=False))
+        count = len(rows)
+        found = replace(empty, rows=count, weight=float(count), mean=rows.mean(axis=0))
+        return replace(with_factor(found, rows), norm_square_sum=float(np.vdot(rows, rows)))
 
 
 class LabelledRows(NamedTuple):

@@ -90,7 +90,12 @@ def mark_cell(mark: Mapping[str, Any], field: str, written: Callable[[Any], str]
     return value if isinstance(value, str) else written(value)
 
 
+# Bytes of the name of a figure: 255 are allowed with what a temporary file and an ending add.
+LONGEST_NAME = 180
+
+
 def file_name(*words: str) -> str:
-    """Return a name for files out of what a figure is of."""
+    """Return a name for files out of what a figure is of, as long as file systems allow."""
     text = "-".join(word for word in words if word)
-    return re.sub(r"[^\w.]+", "-", text).strip("-.").lower() or "figure"
+    name = re.sub(r"[^\w.]+", "-", text).strip("-.").lower() or "figure"
+    return name.encode()[:LONGEST_NAME].decode(errors="ignore")

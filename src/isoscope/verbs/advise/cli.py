@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import isoscope
 from isoscope.cli import options
 from isoscope.cli.output import give, running
-from isoscope.results.destination import check_writable
+from isoscope.errors import UsageError
+from isoscope.results.destination import ENDINGS, check_writable
 
 TRIED = "What is tried"
 
@@ -47,9 +49,10 @@ class AdviseOptions(options.Options):
     )
     second: str | None = options.option(None, "Second file of vectors: the other side of pairs.")
     of_queries: options.Queries
-    out: Path | None = options.option(
+    out: list[Path] | None = options.option(
         None,
-        "Write the recommended correction, if there is one, to this .safetensors file.",
+        "Write the recommended correction, if any, to this .safetensors file, or the ranking to "
+        "this .json or .md file. May be given twice.",
     )
     corrections: str | None = options.option(
         None, "Comma-separated corrections to try. Default: all but flow.", panel=TRIED
@@ -79,7 +82,8 @@ class AdviseOptions(options.Options):
     data: options.Data = None
     drop_invalid: options.DropInvalid = False
     shown: options.Shown
-    save: Path | None = options.option(None, "Write the ranking to this .json or .md file.")
+    # Deprecated, to be removed two releases after 0.3.0.
+    save: Path | None = options.option(None, "The same as --out for a ranking.", hidden=True)
     watch: options.Watch
     debug: options.Debug = False
 
@@ -88,9 +92,25 @@ class AdviseOptions(options.Options):
 def advise_command(given: AdviseOptions) -> None:
     """Try every correction on your task, with cross-fitting, and recommend one, or none."""
     asked = given.arguments()
-    save = asked.pop("save")
-    if save is not None:
-        check_writable(save)
+    asked["out"], ranking = outputs(given.out or [], asked.pop("save"))
+    if ranking is not None:
+        check_writable(ranking)
     with running(given.watch) as run:
+        if given.save is not None:
+            warnings.warn("--save is deprecated; name the same file with --out", stacklevel=1)
         advice = isoscope.advise(**asked, **run)
-    give(advice.result, given.shown, save)
+    give(advice.result, given.shown, ranking)
+
+
+def outputs(named: list[Path], save: Path | None) -> tuple[Path | None, Path | None]:
+    """Return the files of the correction and of the ranking, which their endings tell apart."""
+    rankings = [*(path for path in named if path.suffix.lower() in ENDINGS),
+                *([] if save is None else [save])]  # fmt: skip
+    corrections = [path for path in named if path.suffix.lower() not in ENDINGS]
+    for files in (rankings, corrections):
+        if len(files) > 1:
+            raise UsageError(
+                f"--out names {files[0]} and {files[1]}; name one file for the correction "
+                f"(.safetensors) and one for the ranking ({' or '.join(ENDINGS)})"
+            )
+    return next(iter(corrections), None), next(iter(rankings), None)

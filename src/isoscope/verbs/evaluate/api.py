@@ -53,7 +53,7 @@ from isoscope.verbs.evaluate.word_vectors import WordForm, read_vocabulary, scor
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from isoscope.progress import Progress
 
@@ -89,6 +89,7 @@ def evaluate(
     workers: int | None = None,
     pool: EncodingPool | None = None,
     progress: Progress | None = None,
+    announce: Callable[[str], None] | None = None,
     replicates: bool = False,
     command: str = "",
     **protocol: Any,
@@ -145,6 +146,9 @@ def evaluate(
         Workers that several calls share, in place of ``engine`` and ``workers``.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
+    announce : callable, optional
+        Called with what a model will need to read the texts, time and memory, before it starts, if
+        that takes long. Nothing is said of runs by several workers.
     replicates : bool
         Give scores on words and on texts their values without each of twenty blocks of the words
         or of the items, in ``extra``: two scores of the same items are compared by them.
@@ -165,6 +169,7 @@ def evaluate(
             evaluate, tasks=tasks, corrections=corrections, data=data, column=column, words=words,
             vocabulary=vocabulary, lowercase=lowercase, prefix=prefix, drop_invalid=drop_invalid,
             sentences=sentences, second=second, ids=ids, level=level, progress=progress,
+            announce=announce if engine == LOCAL and workers is None else None,
             replicates=replicates,
         )  # fmt: skip
         with encoding_pool(engine, workers, sentences.device) as shared:
@@ -184,6 +189,7 @@ def evaluate(
         check_model(source, second, problems[0])
         found = evaluate_texts(
             source, problems, spaces, sentences, folder=folder, level=level, progress=progress,
+            announce=announce if engine == LOCAL and workers is None else None,
             engine=engine, workers=workers, shared=pool, replicates=replicates,
         )  # fmt: skip
         return replace(found, command=command)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import give, running
+from isoscope.cli.output import announcer, give, running
 from isoscope.wording import listed
 
 ON_TEXTS = options.OF_TEXTS
@@ -48,8 +48,7 @@ class EvaluateOptions(options.Options):
     tasks: str | None = options.option(
         None,
         "Comma-separated names; see: isoscope list tasks. word-similarity:FILE and pairs:FILE "
-        "use your own data. Default: for word vectors, all on words that --data has; for a "
-        "model, sts-b and sick-r.",
+        "use your own data. Default: all on words in --data; for models, sts-b,sick-r.",
     )
     corrections: str = options.option(
         "none,center,all-but-the-top,whiten",
@@ -130,7 +129,7 @@ def evaluate_command(given: EvaluateOptions) -> None:
     relation = asked.pop("relation")
     asked["layers"] = given.layers or ("all" if relation else "last")
     with running(given.watch) as run:
-        result = isoscope.evaluate(**asked, **run)
+        result = isoscope.evaluate(**asked, **run, announce=announcer(given.watch))
         if relation:
             result = isoscope.relate(result, command=run["command"])
     give(result, given.output, given.output.out)

@@ -22,6 +22,7 @@ from isoscope.data.arrays import at_least_single
 from isoscope.measures.registry import choose_measures
 from isoscope.models.encode import Encoder, chosen_layers, encoding_pool
 from isoscope.models.model import Model
+from isoscope.models.reading_needs import announce_reading
 from isoscope.results.fields import BEST, CHOSEN_ON, DIFFERENCE, KIND, MAIN, REMARKS, SCORES
 from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, Table
@@ -37,7 +38,7 @@ from isoscope.verbs.evaluate.sentence_spaces import Level, Space, sentence_space
 from isoscope.verbs.measure.api import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from isoscope.progress import Progress
@@ -250,6 +251,7 @@ def evaluate_texts(
     folder: Path | None,
     level: float,
     progress: Progress | None,
+    announce: Callable[[str], None] | None = None,
     replicates: bool = False,
     **encoding: Any,
 ) -> Result:
@@ -278,6 +280,9 @@ def evaluate_texts(
         fold_cache(protocol, jobs) as cache,
     ):
         model = opened(source, protocol, encoders)
+        texts = {text for job in jobs for text in getattr(job.problem, "texts", ())}
+        cached = "" if cache is False else "Vectors that are cached are not computed again."
+        announce_reading(model, len(texts), sum(map(len, texts)), announce, remark=cached)
         layers = chosen_layers(model, protocol.layers)
         began = time.perf_counter()
         encoder = encoder_of(model, protocol, layers, cache, encoders)

@@ -19,7 +19,7 @@ from isoscope.models.model import Model, open_model, provenance_of, unstored_hea
 from isoscope.results.fields import KIND, REMARKS, TITLE, TOPIC
 from isoscope.results.result import Result, Row, Table, versions
 from isoscope.tasks.registry import data_folder
-from isoscope.verbs.explain.names import BRIEF, FIGURES
+from isoscope.verbs.explain.names import BRIEF, FIGURES, LACKS
 from isoscope.verbs.explain.ranking import COMPARABLE, Ranking, rank_causes, reasons
 from isoscope.verbs.explain.text import EXPLANATION
 from isoscope.verbs.explain.topics.base import (
@@ -182,7 +182,7 @@ def explain(
     rows: list[Row] = []
     tables: list[Table] = []
     verdicts: list[dict[str, Any]] = []
-    left_out: list[str] = []
+    missing: dict[str, list[str]] = {}
     with ExitStack() as stack:
         opened, training = subject_of(
             model, stack, revision, revisions, every, dtype=dtype, device=device
@@ -200,7 +200,7 @@ def explain(
                 # A topic that was asked for by name must be answered; of all others, some.
                 if topics is not None:
                     raise type(error)(f"{topic.name}: {error}") from error
-                left_out.append(f"{topic.name} is left out: {error}")
+                missing.setdefault(str(error), []).append(topic.name)
                 continue
             rows += [labelled(row, opened.name, topic) for row in found.rows]
             tables += [labelled(table, opened.name, topic) for table in found.tables]
@@ -209,8 +209,10 @@ def explain(
                     "subject": opened.name, "part": topic.name, "sentence": found.sentence,
                     "found": found.found, TITLE: topic.title, TOPIC: topic.name,
                     BRIEF: found.brief, FIGURES: [one.to_dict() for one in found.figures],
+                    **({LACKS: found.lacks} if found.lacks else {}),
                 }
             )  # fmt: skip
+        left_out = [f"not examined: {', '.join(some)} ({why})" for why, some in missing.items()]
         if not verdicts:
             raise UsageError(f"no topic can be answered; {left_out[0]}")
         answered = [str(verdict[TOPIC]) for verdict in verdicts]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-# Fields of the verdict on a topic: the finding as a clause, and the numbers that carry it.
-BRIEF, FIGURES = "brief", "figures"
+# Fields of the verdict on a topic: the finding as a clause, the numbers that carry it, and what was
+# not given, so that the clause says what is not known.
+BRIEF, FIGURES, LACKS = "brief", "figures", "lacks"
 
 # Of two tokens, and the share of it beyond an even space that a cause makes.
 MEAN_SQUARED_COSINE = "mean_squared_cosine"

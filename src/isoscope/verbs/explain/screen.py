@@ -20,6 +20,7 @@ from isoscope.verbs.explain.names import (
     CHANGE,
     CONTRIBUTION,
     FIGURES,
+    LACKS,
     SHIFT,
 )
 from isoscope.wording import counted
@@ -91,16 +92,19 @@ def about_topics(verdicts: Sequence[Verdict]) -> list[str]:
 
 def finding_of(verdict: Verdict) -> str:
     """Say what one topic found; its figures follow, and the whole sentence is with --details."""
-    brief = str(verdict.get(BRIEF) or "")
+    brief = "" if verdict.get(LACKS) else str(verdict.get(BRIEF) or "")
     return f"{brief[:1].upper()}{brief[1:]}." if brief else str(verdict["sentence"])
 
 
 def findings(verdicts: Sequence[Verdict], start: str) -> list[str]:
     """Say what was found and what was not, a clause for every topic."""
     found = [clause(one) for one in verdicts if one.get("found")]
-    rest = [clause(one) for one in verdicts if not one.get("found")]
+    known = [one for one in verdicts if not one.get(LACKS)]
+    rest = [clause(one) for one in known if not one.get("found")]
+    unknown = [f"{clause(one)} ({one[LACKS]})" for one in verdicts if one.get(LACKS)]
     told = [f"{start}: {'; '.join(found)}."] if found else []
-    told += [f"Not found: {'; '.join(rest)}."] if rest else []
+    told += [f"No effect: {'; '.join(rest)}."] if rest else []
+    told += [f"Not examined: {'; '.join(unknown)}."] if unknown else []
     return [" ".join(told)] if told else []
 
 

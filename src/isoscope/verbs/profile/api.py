@@ -20,6 +20,7 @@ from isoscope.errors import UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.checkpoints import Every, Training, find_training, holds_checkpoints
 from isoscope.models.model import Model, open_model
+from isoscope.models.reading_needs import announce_reading
 from isoscope.models.runtime import library
 from isoscope.progress import Progress
 from isoscope.results.destination import check_writable
@@ -117,6 +118,7 @@ def profile(
     journal: str | Path | None = None,
     resume: bool = False,
     progress: Progress | None = None,
+    announce: Callable[[str], None] | None = None,
     command: str = "",
     **options: Any,
 ) -> Result:
@@ -159,6 +161,9 @@ def profile(
         Go on where a journal ends.
     progress : callable, optional
         Called with the name of the read, texts done, and texts in all.
+    announce : callable, optional
+        Called with what a long run will need, time and memory, before it starts. Nothing is said
+        of runs by several workers.
     command : str
         Kept in the result, so that it can be made again.
     **options
@@ -225,7 +230,10 @@ def profile(
             pool = stack.enter_context(open_pool(engine, workers, accelerators=accelerated))
             run = TextRun(source, pool, kept, on_error, progress, not distant, bad)
             run.cut(shard_texts)
-            profile_one = partial(with_text, run=run, options=asked)
+            alone = not distant and workers is None
+            profile_one = partial(
+                with_text, run=run, options=asked, announce=announce if alone else None
+            )
         downloads = stack.enter_context(CheckpointCache(cache, keep))
         open_one = partial(downloads.open, dtype=dtype, device=device)
         found = joined(
@@ -270,11 +278,17 @@ def released(model: Model, profile_one: Callable[[Model], Result], *, keep: bool
             model.release()
 
 
-def with_text(model: Model, run: TextRun, options: ProfileOptions) -> Result:
+def with_text(
+    model: Model,
+    run: TextRun,
+    options: ProfileOptions,
+    announce: Callable[[str], None] | None = None,
+) -> Result:
     """Profile the layers of one model over a text, unless the journal has the result."""
     finished = kept_result(run.journal, model.name)
     if finished is not None:
         return finished
+    announce_reading(model, run.survey.texts, run.survey.characters, announce)
     profile = LayerProfile(model, run, options)
     layers = profile.run()
     met = profile.met

@@ -7,7 +7,7 @@ from typing import Literal
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import give, running
+from isoscope.cli.output import announcer, give, running
 
 EXAMPLES = """Examples:
 
@@ -123,5 +123,7 @@ def profile_command(given: ProfileOptions) -> None:
     asked = given.arguments()
     asked |= {f"{name}_limit": int(asked.pop(name) * GIGABYTE) for name in ("spool", "group")}
     with running(given.watch, "texts") as run:
-        result = isoscope.profile(**asked, **run, out=given.output.out)
+        result = isoscope.profile(
+            **asked, **run, out=given.output.out, announce=announcer(given.watch)
+        )
     give(result, given.output)

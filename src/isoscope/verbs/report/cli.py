@@ -8,7 +8,7 @@ from typing import Literal
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import print_screen
+from isoscope.cli.output import print_screen, within
 from isoscope.cli.streams import console, print_text
 from isoscope.registry import load
 
@@ -56,12 +56,19 @@ class ReportOptions(options.Options):
     pictures: options.Pictures
     out: Path | None = options.option(None, "Write the table to this file instead of printing it.")
     digits: int = options.option(4, "Digits after the decimal point; csv has all.", min=0, max=17)
+    limits: options.Limits
     debug: options.Debug = False
 
 
 @options.command
 def report_command(given: ReportOptions) -> None:
     """Combine results into a table, for a page or a paper, or into a page with pictures."""
+    with within(given.limits):
+        make_report(given)
+
+
+def make_report(given: ReportOptions) -> None:
+    """Print or write what is asked for."""
     pictures = given.pictures
     for_people = not (given.format or given.references or given.out or pictures.wanted)
     if for_people:

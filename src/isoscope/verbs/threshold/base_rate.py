@@ -179,7 +179,7 @@ def precision_at(share: float, recall: float, false_share: float) -> float | Non
 
 
 def reweighted_precision(recall: Estimate, false_share: Estimate, rate: BaseRate) -> Estimate:
-    """Return the precision at a base rate, where noes score like the labelled ones."""
+    """Return the precision at a base rate, where non-matches score like the labelled ones."""
     share = rate.share
     if not recall.value or false_share.value is None:
         return undefined_precision(recall, false_share)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,8 +11,7 @@ import typer
 import isoscope
 from isoscope import training
 from isoscope.cli import options
-from isoscope.cli.output import give, running
-from isoscope.cli.streams import error_console
+from isoscope.cli.output import announcer, give, running
 
 SETTINGS = "Instead of the usual settings"
 SIZE = "Instead of what the size has"
@@ -61,13 +58,6 @@ Text = Annotated[
 train_app = options.command_group(
     "Train models: with isotropy in the loss, or small ones from scratch."
 )
-
-
-def announcer(watch: options.Watch) -> Callable[[str], None] | None:
-    """Return what says what a training will need before it starts; nothing says it if quiet."""
-    if watch.quiet:
-        return None
-    return partial(error_console().print, style="dim", soft_wrap=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,10 @@ Kaplan et al. (2020), Scaling laws for neural language models, arXiv:2001.08361.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isoscope.models.runtime import device_name, library
+from isoscope.models.speed import FASTEST, GIB, SLOWEST, between, speed_of
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -25,17 +24,9 @@ if TYPE_CHECKING:
 
     from isoscope.verbs.train.pretrain.plan import Plan
 
-GIB = 2**30
-
 # Python, torch and the data; bytes of a parameter with gradient and moments; numbers that a layer
 # keeps for each entry of its hidden states.
 BASE, OF_PARAMETER, KEPT = 0.5 * GIB, 16, 24
-
-# Shares of the speed of a matrix product that trainings reach.
-FASTEST, SLOWEST = 2 / 3, 1 / 6
-
-# Width of the matrices that are multiplied, and how often.
-WIDTH, TIMES = 512, 8
 
 # Seconds of work below which nothing is said.
 SHORT = 10.0
@@ -89,34 +80,6 @@ def line_of(needs: list[Need], speed: float) -> str:
         f"{counted(runs, 'run')}, {counted(steps, 'step')} in all: roughly {between(low, high)} "
         f"on this machine, and about {memory:.1f} GiB of memory. Each is trained on {reads}."
     )
-
-
-def between(low: float, high: float) -> str:
-    """Return a range of times, both ends in one unit.
-
-    Examples
-    --------
-    >>> between(50, 200), between(400, 1600), between(4000, 16000)
-    ('50 to 200 s', '7 to 27 min', '1.1 to 4.4 h')
-    """
-    if high < 300:
-        return f"{low:.0f} to {high:.0f} s"
-    if high < 7200:
-        return f"{low / 60:.0f} to {high / 60:.0f} min"
-    return f"{low / 3600:.1f} to {high / 3600:.1f} h"
-
-
-def speed_of(device: str | None) -> float:
-    """Return how many operations a second a product of two matrices does."""
-    torch = library("torch")
-    where = device_name(device)
-    one = torch.ones(WIDTH, WIDTH, device=where)
-    float((one @ one)[0, 0])  # the first product also starts threads
-    started = time.perf_counter()
-    for _ in range(TIMES):
-        last = one @ one
-    float(last[0, 0])  # an accelerator has finished once a number is here
-    return TIMES * 2 * WIDTH**3 / max(time.perf_counter() - started, 1e-6)
 
 
 def plan_need(plan: Plan, runs: int, reads: str) -> Need:

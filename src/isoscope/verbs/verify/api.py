@@ -18,7 +18,14 @@ from isoscope.compute.journal import (
 from isoscope.corrections.storage import Header, load_correction, read_header
 from isoscope.data.location import special_file
 from isoscope.errors import DataError, IsoscopeError, UsageError, shortened
-from isoscope.results.result import CHECKSUM, SCHEMA_VERSION, Result, checksum_of, versions
+from isoscope.results.result import (
+    CHECKSUM,
+    SCHEMA_VERSION,
+    Result,
+    check_size,
+    checksum_of,
+    versions,
+)
 from isoscope.version import __version__
 from isoscope.wording import counted
 
@@ -122,6 +129,7 @@ def attempt(name: str, look: Callable[[], str]) -> Check:
 def result_checks(path: Path) -> list[Check]:
     """Check a stored result."""
     try:
+        check_size(path)
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         return [Check("schema", "fails", f"it cannot be read: {error!s:.100}")]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import print_screen
+from isoscope.cli.output import print_screen, within
 from isoscope.cli.streams import console, print_facts
 from isoscope.registry import load
 
@@ -26,6 +26,7 @@ class VerifyOptions(options.Options):
         "FILE", "A result, a fitted correction, or the journal of a run (a folder)."
     )
     as_json: options.PrintJson = False
+    limits: options.Limits
     debug: options.Debug = False
 
 
@@ -36,7 +37,8 @@ def verify_command(given: VerifyOptions) -> None:
     Checks the schema, checksums, fingerprint and versions, and exits with code 1 if one of these
     checks fails. A checksum is not a signature: it detects damage, not forgery.
     """
-    found = isoscope.verify(given.path)
+    with within(given.limits):
+        found = isoscope.verify(given.path)
     if given.as_json:
         print_facts(found.facts())
     else:

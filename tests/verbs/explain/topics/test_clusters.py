@@ -258,5 +258,5 @@ def test_a_tiny_model_end_to_end(tiny_model: Folder) -> None:
     assert found.sentence.startswith(f"The {len(table.rows)} clusters of block 3 ")
     with pytest.raises(DataError, match="at least 20 tokens, and the text has 3"):
         CLUSTERS.explain(Question(model, open_texts(["the cat sat"])))
-    with pytest.raises(MissingError, match="it needs a text"):
+    with pytest.raises(MissingError, match="needs a text"):
         CLUSTERS.explain(Question(model))

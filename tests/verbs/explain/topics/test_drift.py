@@ -221,7 +221,7 @@ def test_the_ratio_of_a_line_is_not_defined() -> None:
 
 def test_checkpoints_are_asked_for() -> None:
     nothing: Any = None
-    with pytest.raises(MissingError, match="it needs checkpoints: a folder of them, or --revis"):
+    with pytest.raises(MissingError, match="needs checkpoints: a folder of them, or --revis"):
         DRIFT.explain(Question(nothing))
     one = Training("run", (Checkpoint("run", "step7", Path("run/step7")),), 1)
     with pytest.raises(MissingError, match="at least two checkpoints, and run has one: step7"):

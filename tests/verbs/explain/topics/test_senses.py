@@ -348,5 +348,5 @@ def test_layer_and_number_are_the_users(tiny_model: Callable[[str], Path], tmp_p
 @pytest.mark.parametrize("named", [True, False])
 def test_semcor_is_missed(tiny_model: Callable[[str], Path], tmp_path: Path, named: bool) -> None:
     question = Question(open_model(str(tiny_model("bert"))), data=tmp_path if named else None)
-    with pytest.raises(MissingError, match=r"it needs SemCor \(semcor3.tsv.gz\).*--data"):
+    with pytest.raises(MissingError, match=r"needs SemCor \(semcor3.tsv.gz\).*--data"):
         SENSES.explain(question)

@@ -111,7 +111,7 @@ class Question:
     def some_texts(self) -> TextSource:
         """The text; it is missed where there is none."""
         if self.texts is None:
-            raise MissingError("it needs a text; name one with --text")
+            raise MissingError("needs a text: --text FILE")
         return self.texts
 
     @cached_property
@@ -183,6 +183,8 @@ class Explanation:
         The finding beside those of other topics: a clause without figures.
     figures : tuple of KeyFigure
         The few numbers that carry it, the most important first.
+    lacks : str
+        What was not given, so that nothing is known of what ``brief`` says; usually empty.
     """
 
     found: bool
@@ -191,6 +193,7 @@ class Explanation:
     tables: list[Table] = field(default_factory=list)
     brief: str = ""
     figures: tuple[KeyFigure, ...] = ()
+    lacks: str = ""
 
 
 @dataclass(frozen=True)

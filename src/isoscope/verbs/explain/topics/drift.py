@@ -126,10 +126,10 @@ def explain_drift(question: Question) -> Explanation:
     """Follow the mean of the embedding matrices over the checkpoints of a training."""
     training = question.training
     if training is None:
-        raise MissingError("it needs checkpoints: a folder of them, or --revisions")
+        raise MissingError("needs checkpoints: a folder of them, or --revisions")
     if len(training.checkpoints) < 2:
         raise MissingError(
-            f"it needs at least two checkpoints, and {training.model} has one: "
+            f"needs at least two checkpoints, and {training.model} has one: "
             f"{training.checkpoints[0].revision}"
         )
     drifts = followed(training, question)

@@ -119,9 +119,10 @@ def explain_norms(question: Question) -> Explanation:
         return Explanation(False, nothing, brief="no norm has a gain or a bias")
     dimensions: list[int] = []
     found, said = False, "Without a text it is not known which dimensions of the vectors stand out."
-    brief = "which dimensions of the vectors stand out is not known without a text"
+    brief, lacks = "whether norms make dimensions of the vectors stand out", "needs --text FILE"
     figures: tuple[KeyFigure, ...] = ()
     if question.texts is not None:
+        lacks = ""
         layers = non_input(clipped_layers(question.enough("outliers beside norms")))
         width = len(next(iter(question.sample.layers.values()))[0])
         dimensions = sorted({k for layer in layers.values() for k in layer.dimensions})
@@ -134,7 +135,7 @@ def explain_norms(question: Question) -> Explanation:
             ranks = replace(norm_ranks(model, dimensions), subject="")
             tables += [outlier_table(tops, dimensions), ranks]
     sentences = (said, far_sentence(measured, dimensions), last_norm_sentence(model, measured))
-    return Explanation(found, " ".join(sentences), rows, tables, brief, figures)
+    return Explanation(found, " ".join(sentences), rows, tables, brief, figures, lacks)
 
 
 def in_brief(

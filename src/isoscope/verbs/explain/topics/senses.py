@@ -283,9 +283,7 @@ def explain_senses(question: Question) -> Explanation:
     """Ask whether tense moves verbs further than sense, before and after a correction."""
     task = find_task(SEMCOR)
     if question.data is None or task.absent(question.data):
-        raise MissingError(
-            f"it needs SemCor ({task.file}); name the folder that has it with --data"
-        )
+        raise MissingError(f"needs SemCor ({task.file}): --data FOLDER")
     layer = question.chosen_layer
     found = verb_distances(
         question.model, semcor_verbs(question.data, question.tokens, question.seed), layer,
