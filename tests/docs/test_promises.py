@@ -27,7 +27,7 @@ PROMISES = (
     (README, "They install the versions that are locked in `requirements/`",
      "tests/tools/test_lock.py", "test_every_package_has_one_version_and_hashes"),
     (README, "They install the versions that are locked in `requirements/`, so that they give the "
-     "same result on any day.", "tests/tools/test_conventions.py",
+     "same result at any time.", "tests/tools/test_conventions.py",
      "test_only_the_lock_chooses_versions"),
     (README, "shows the output of every command", "tests/docs/test_screens.py",
      "test_the_page_has_every_command"),
