@@ -34,7 +34,7 @@ HEADER = (
     "| job | ratio of the best | ratios of rounds | before, s | after, s |",
     "| --- | ---: | ---: | ---: | ---: |",
 )
-IDEAS = "| idea | what it gained |", "| --- | --- |"
+IDEAS = "| idea | effect |", "| --- | --- |"
 INTRODUCTION = """# Speed from version to version
 
 ```sh
@@ -44,6 +44,9 @@ python benchmarks/guard.py BEFORE --record TITLE
 Every job runs in a process of its own, in turn on the sources of both checkouts. The ratio is that
 of the best times of all rounds, that after the change divided by that before it. The column
 next to it has the lowest and the highest ratio of a round.
+
+The tables of ideas have what was tried, and its effect. Ideas that are "not taken", "not built" or
+"not possible", or that gave "no gain", are not in the code.
 """
 
 # Lazy imports happen in a small call before the clock starts: what they cost is a job of its own.
