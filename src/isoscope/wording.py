@@ -9,6 +9,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
+# Characters that steer a terminal or turn the direction of text around, other than ends of lines
+# and tabs: names out of files may hold them.
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+REPLACEMENT = "\ufffd"
+
+
+def visible(text: str) -> str:
+    r"""Return text with a sign in the place of every character that would steer a terminal.
+
+    Examples
+    --------
+    >>> visible("title\x1b]0;other\x07") == "title\ufffd]0;other\ufffd"
+    True
+    """
+    return STEERING.sub(REPLACEMENT, text)
+
+
 def counted(number: int, thing: str) -> str:
     """Return a number with its thing, in the plural where it takes one."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

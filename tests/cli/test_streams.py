@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from clouds_for_tests import shifted
+from command_line import runner
 
 import isoscope
+from isoscope.cli.streams import PatientConsole, print_facts
 from isoscope.errors import DataError
 
 MAIN = "from isoscope.cli.app import main; main()"
@@ -67,3 +73,51 @@ def test_messages_name_options_without_keywords_of_python(tmp_path: Path) -> Non
     assert "drop_invalid" not in done.stderr
     with pytest.raises(DataError, match=r"--drop-invalid \(drop_invalid=True\)"):
         isoscope.measure(tmp_path / "x.npy")
+
+
+STEERING = "A\x1b]0;other\x07B\x9b31mC\u202eD\x85E"
+"""A title for the terminal, a colour, and text that runs the other way."""
+
+
+@pytest.fixture
+def steering(tmp_path: Path) -> Path:
+    """A result of which every name is such a text."""
+    result = isoscope.measure(np.eye(80), "mean_cosine", ["none", "center"], intervals=False)
+    rows = [
+        replace(row, subject=STEERING, part=STEERING, protocol=STEERING, note=STEERING)
+        for row in result.rows
+    ]
+    path = tmp_path / "r.json"
+    replace(result, rows=rows).save(path)
+    return path
+
+
+@pytest.mark.parametrize("form", [(), *(("--format", f) for f in ("csv", "latex", "markdown"))])
+def test_names_in_files_do_not_steer_the_terminal(
+    steering: Path, form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    done = runner(monkeypatch, capsys)("report", steering, *form)
+    assert done.code == 0
+    assert "]0;other" in done.out
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", done.out)
+
+
+def test_nor_do_results_that_python_shows(steering: Path) -> None:
+    result = isoscope.Result.load(steering)
+    for text in (repr(result), result.to_markdown(), result._repr_html_()):
+        assert "]0;other" in text
+        assert not re.search("[\x1b\x07\x80-\x9f\u202a-\u202e]", text)
+
+
+def test_printed_json_is_the_same_json(capsys: pytest.CaptureFixture[str]) -> None:
+    print_facts({"name": STEERING})
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == {"name": STEERING}
+    assert not re.search("[\x1b\x07\x80-\x9f\u202a-\u202e]", printed)
+
+
+def test_colours_are_still_printed() -> None:
+    screen = PatientConsole(file=io.StringIO(), force_terminal=True, color_system="standard")
+    screen.print("word \x1b[2J", style="bold", highlight=False)
+    assert screen.file.getvalue() == "\x1b[1mword \ufffd[2J\x1b[0m\n"

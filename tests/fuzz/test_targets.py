@@ -7,6 +7,7 @@ folder for each target, and in it a folder with the files of each case.
 from __future__ import annotations
 
 import importlib.util
+import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,15 @@ from random import Random
 import pytest
 from fuzz_cases import DAMAGED
 
-from fuzz import command_targets, model_targets, server_target, stored_targets, vector_targets
+from fuzz import (
+    command_targets,
+    engine,
+    model_targets,
+    server_target,
+    stored_targets,
+    vector_targets,
+)
+from fuzz.__main__ import add_failure, begun_again, open_failures
 from fuzz.engine import Fuzzer, Outcome, attempt, strictly, write
 from fuzz.mutations import any_value, dumped
 from fuzz.target import Target
@@ -111,8 +120,6 @@ def test_failures_are_noticed(tmp_path: Path) -> None:
         return 1 / len(content)
 
     target = Target("careless", lambda: [{"x": b"x"}], careless)
-    from fuzz import engine
-
     engine.SECONDS, before = 0.05, engine.SECONDS
     try:
         for content, kind in ((b"", "ZeroDivisionError"), (b"loop", "too slow"),
@@ -121,3 +128,36 @@ def test_failures_are_noticed(tmp_path: Path) -> None:
             assert attempt(target, tmp_path).kind == kind
     finally:
         engine.SECONDS = before
+
+
+def test_the_case_that_takes_the_memory_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a batch that took too much: the first case is not blamed for another one."""
+
+    def hungry(folder: Path) -> object:
+        content = (folder / "x").read_bytes() if folder.exists() else b""
+        return len(bytearray(300 << 20)) if content == b"big" else 0
+
+    for k, content in enumerate((b"small", b"big", b"small")):
+        write(tmp_path / engine.HEAVY / f"{k:03}", {"x": content})
+    engine.forget_peak()
+    monkeypatch.setattr(engine, "MEGABYTES", engine.peak() + 200)
+    engine.weigh_round(Target("hungry", lambda: [{"x": b""}], hungry), tmp_path)
+    (failure,) = json.loads(capsys.readouterr().out)["failures"]
+    assert failure["kind"] == "too much memory"
+    assert (Path(failure["files"]) / "x").read_bytes() == b"big"
+    assert not (tmp_path / engine.HEAVY).exists()
+
+
+def test_what_was_fixed_and_fails_again_is_a_failure() -> None:
+    failure = {"kind": "KeyError", "place": "a:1", "detail": "x", "files": "y"}
+    fixed = {**failure, "times": 3, "fixed": "2026-01-01"}
+    entry = {"rounds": 2, "cases": 9, "read": 4, "failures": [fixed]}
+    again = begun_again(entry)
+    assert again == {"rounds": 2, "cases": 0, "failures": [fixed]}
+    assert not open_failures(again)
+    for times in (1, 2):
+        add_failure(again, dict(failure))
+        assert [one["times"] for one in open_failures(again)] == [times]
+    assert fixed["times"] == 3

@@ -8,14 +8,16 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any, TextIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment
 
 from isoscope.data.location import ADDRESS, redacted, redacted_argument
+from isoscope.wording import STEERING, visible
 
 
 def silence(stream: IO[str]) -> None:
@@ -58,7 +60,20 @@ def ignore_narrow_columns() -> None:
 
 
 class PatientConsole(Console):
-    """A console for which a closed pipe is no reason to stop: a gate is still to be judged."""
+    """A console for which a closed pipe is no reason to stop: a gate is still to be judged.
+
+    What is printed may hold names out of files, which must not steer the terminal.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render, with signs in the place of control characters that are not rich's own."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Go on in silence; rich would close standard output and leave."""
@@ -73,7 +88,7 @@ def console() -> PatientConsole:
 
 def error_console() -> Console:
     """Return a console on standard error that prints text as it is."""
-    return Console(stderr=True, emoji=False, markup=False)
+    return PatientConsole(stderr=True, emoji=False, markup=False)
 
 
 def indented(screen: Console, text: str, style: str = "") -> None:
@@ -82,9 +97,13 @@ def indented(screen: Console, text: str, style: str = "") -> None:
 
 
 def print_text(text: str) -> None:
-    """Print text, unless nobody listens any more."""
+    """Print text, unless nobody listens any more.
+
+    Control characters are written as JSON writes them: what is printed may be JSON.
+    """
+    safe = STEERING.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
     try:
-        print(text, flush=True)
+        print(safe, flush=True)
     except BrokenPipeError:
         silence(sys.stdout)
 
@@ -144,5 +163,5 @@ def print_warning(
 ) -> None:
     """Print a warning in one line; the arguments are those that Python gives."""
     del category, filename, lineno, line
-    text = without_keywords(" ".join(str(message).split()))
+    text = without_keywords(visible(" ".join(str(message).split())))
     print(f"isoscope: warning: {text}", file=file or sys.stderr)

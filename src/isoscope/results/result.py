@@ -23,6 +23,7 @@ from isoscope.measures.registry import find_measure
 from isoscope.registry import load
 from isoscope.results.destination import check_ending
 from isoscope.version import __version__
+from isoscope.wording import visible
 
 if TYPE_CHECKING:
     import pandas
@@ -327,7 +328,7 @@ class Result(Record):
     def _rendered(self, form: str) -> str:
         # By name: how results look is to the right of what they are, and loads every measure.
         text: str = shown(lambda: load(f"isoscope.results.render:{form}")(self))
-        return text
+        return visible(text)
 
 
 def shown(show: Callable[[], Shown]) -> Shown:

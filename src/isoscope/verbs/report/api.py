@@ -23,7 +23,7 @@ from isoscope.verbs.report.summary_table import (
     as_markdown,
     pivot,
 )
-from isoscope.wording import listed
+from isoscope.wording import listed, visible
 
 
 def report(
@@ -89,7 +89,7 @@ def report(
         table = pivot(loaded, listed(rows, ()), listed(columns, ()), listed(corrections, ()))
         return written(table, format, digits, references=references)
 
-    text = shown(tabulated)
+    text = visible(shown(tabulated))
     if out is not None:
         write_atomically(Path(out), text + "\n")
     return text
