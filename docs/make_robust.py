@@ -203,12 +203,12 @@ def stress_section(stress: Record) -> list[str]:
     return [
         "## Numbers under stress", "",
         f"`{stress['command']}` ({stress['date']}, {stress['seeds']} seeds): "
-        f"{stress['numbers']:,} numbers at scales of 1e-30, 1 and 1e30, with offsets up to 1e6 times "
-        "the spread, of full and deficient rank, with duplicates, in float64, float32 and float16, "
-        "against the oracle of 50 digits. Tolerances: 1e-10 in float64; in lower precision 1e-5, "
-        "and 1e-4 for logarithms. `tests/measures/test_stress.py` draws other clouds, and fails "
-        "above these limits anywhere but in the regions below, where it allows four times the "
-        "error that was measured.", "",
+        f"{stress['numbers']:,} numbers at scales of 1e-30, 1 and 1e30, with offsets up to 1e6 "
+        "times the spread, of full and deficient rank, with duplicates, in float64, float32 and "
+        "float16, against the oracle of 50 digits. Tolerances: 1e-10 in float64; in lower "
+        "precision 1e-5, and 1e-4 for logarithms. `tests/measures/test_stress.py` draws other "
+        "clouds, and fails above these limits anywhere but in the regions below, where it allows "
+        "four times the error that was measured.", "",
         *table(["type", "offset above", "largest error", "of"], rows),
     ]  # fmt: skip
 
