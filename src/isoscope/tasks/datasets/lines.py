@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from isoscope.data.formats.word_text import LONGEST_LINE
-from isoscope.errors import DataError, UsageError, plain_reason
+from isoscope.errors import DataError, UsageError, cut, plain_reason
 from isoscope.tasks.registry import LabelledText
 
 Number = TypeVar("Number", int, float)
@@ -159,7 +159,7 @@ def as_score(field: str, scale: tuple[float, float], where: str) -> float:
 def as_label(field: str, labels: Collection[str], where: str) -> str:
     """Return a label, or say that the task knows no such label."""
     if field not in labels:
-        raise DataError(f"{where}: the label {field!r} is unknown; expected {one_of(labels)}")
+        raise DataError(f"{where}: the label {cut(field)!r} is unknown; expected {one_of(labels)}")
     return field
 
 
