@@ -79,3 +79,9 @@ def test_measuring_a_file_imports_numpy_alone(tmp_path: Path) -> None:
 
 def test_the_version_is_that_of_the_installed_package() -> None:
     assert __version__ == importlib.metadata.version("isoscope")
+
+
+def test_python_runs_the_package_as_the_command() -> None:
+    call = [sys.executable, "-m", "isoscope", "--version"]
+    done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split()[:2] == ["isoscope", __version__]
