@@ -81,7 +81,7 @@ def test_advice_finds_that_queries_lie_elsewhere(clicks: Path) -> None:
         found.query_correction.mean_, (QUERIES + OFFSET).mean(axis=0), atol=1e-9
     )
     np.testing.assert_allclose(found.correction.mean_, DOCUMENTS.mean(axis=0), atol=1e-9)
-    assert "own centre" in found.sentence
+    assert "centred on their own mean" in found.sentence
 
 
 def test_centres_can_be_chosen(clicks: Path) -> None:

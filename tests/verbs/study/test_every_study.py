@@ -28,13 +28,13 @@ from trainings_for_tests import save_training
 
 from isoscope.results.result import Result
 from isoscope.verbs.explain.topics import structure
-from isoscope.verbs.study import training_runs as from_nothing
-from isoscope.verbs.study import training_runs as trainings
 from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE, OUTCOMES
 from isoscope.verbs.study.papers import ding2022 as ding2022_summaries
 from isoscope.verbs.study.papers import ding2022 as ding2022_translation
 from isoscope.verbs.study.papers import rajaee2021
 from isoscope.verbs.study.registry import all_studies, find_study
+from isoscope.verbs.study.runs import trainings
+from isoscope.verbs.study.runs import trainings as from_nothing
 
 pytestmark = [
     pytest.mark.slow,

@@ -14,10 +14,10 @@ pytest.importorskip("transformers")
 from isoscope.data.texts import open_texts
 from isoscope.errors import UsageError
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study import training_runs as from_nothing
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.inputs import wikitext_train
 from isoscope.verbs.study.papers.luo2021.positions import ratios
+from isoscope.verbs.study.runs import trainings as from_nothing
 from isoscope.verbs.train.names import EXTREME, NON_INPUT
 from isoscope.verbs.train.pretrain.ablation import ablate
 from isoscope.verbs.train.pretrain.loop import pretrain

@@ -16,13 +16,13 @@ from class_sets_for_tests import write_rte
 from isoscope.errors import UsageError
 from isoscope.results.result import Result
 from isoscope.verbs.study import api
-from isoscope.verbs.study import training_runs as trainings
 from isoscope.verbs.study.api import StudyRun, run_study
 from isoscope.verbs.study.judgement.scope import Facts
 from isoscope.verbs.study.papers import ding2022
 from isoscope.verbs.study.papers.ding2022 import CELLS, COLLAPSING
 from isoscope.verbs.study.reference import misprints, printed_table
 from isoscope.verbs.study.registry import Subject, find_study
+from isoscope.verbs.study.runs import trainings
 from isoscope.verbs.train.finetune.outcomes import compared_rows
 from isoscope.verbs.train.finetune.run import Outcome
 
