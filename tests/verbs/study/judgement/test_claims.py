@@ -464,6 +464,23 @@ def test_a_claim_about_certain_sets_takes_all_of_them_to_hold() -> None:
     ]
 
 
+def test_an_undefined_case_says_nothing_and_the_others_can_contradict() -> None:
+    claim = Claim("on all", {"measure": "*/acc"}, CENTER, ">", NONE)
+    unknown = [figure("A", name, None, measure="cola/acc", note="one class")
+               for name in ("none", "center")]  # fmt: skip
+
+    def scored(before: float, after: float) -> list[Row]:
+        return [figure("A", "none", before, measure="rte/acc"),
+                figure("A", "center", after, measure="rte/acc")]  # fmt: skip
+
+    (better,) = judge(claim, [*unknown, *scored(0.5, 0.7)])
+    assert better.outcome == "undecided"
+    assert "undefined in 1 (one class)" in better.reason
+    assert outcomes(claim, [*unknown, *scored(0.7, 0.5)]) == ["fails"]
+    (nothing,) = judge(claim, unknown)
+    assert (nothing.outcome, nothing.reason) == ("not run", "one class")
+
+
 def test_the_difference_of_two_scores_is_used_where_there_is_one() -> None:
     rows = [
         figure("A", "none", 0.65, 0.1, measure="sts/spearman"),

@@ -316,7 +316,8 @@ class Claim:
         found = replace(blank, cases=[case for _, case in cases], flags=flags, sets_missing=missing)
         if not cases:
             return replace(found, reason=f"no figures for {self._wanted()}")
-        if any(case.true is None for case in found.cases):
+        # What is undefined in some cases says nothing there, and the others can still contradict.
+        if all(case.true is None for case in found.cases):
             note = next(case.note for case in found.cases if case.true is None)
             return replace(found, outcome=NOT_RUN, reason=note or "a figure is undefined")
         return self._put_together(found)

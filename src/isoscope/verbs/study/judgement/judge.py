@@ -107,7 +107,9 @@ def because(verdict: Verdict, adjusted: float) -> str:
     if len(cases) > 1:
         said.append(f"significantly in {surely}")
         said += [f"significantly false in {false}"] if false else []
+    undefined = [case.note for case in cases if case.true is None]
     said += [f"{NOTHING.how} for {unknown}"] if unknown else []
+    said += [f"undefined in {len(undefined)} ({undefined[0]})"] if undefined else []
     said += [f"{TOO_WEAK} in {len(weak)}"] if weak else []
     said += [f"no figures for {', '.join(verdict.sets_missing)}"] if verdict.sets_missing else []
     exact = all(case.how == EXACT for case in cases)
