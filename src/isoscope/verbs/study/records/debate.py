@@ -117,7 +117,10 @@ def whose_models(lines: Sequence[ClaimLine]) -> str:
     if models:
         verb = "was" if len(models) == 1 else "were"
         return f" Of the paper's own models, {listed(models)} {verb} run."
-    return " None of these models is the paper's: the verdicts say how far its findings carry."
+    return (
+        " None of these models is the paper's: the verdicts say how far its findings apply to "
+        "others."
+    )
 
 
 def elsewhere(count: int) -> str:
