@@ -211,8 +211,8 @@ def what_would_decide(lines: Sequence[ClaimLine]) -> str:
     said = [f"{need} ({counted(count, 'verdict')})" for need, count in needs.most_common()]
     text = f"**What would decide more**: {'; '.join(said)}." if said else ""
     if missing:
-        verb = "was" if missing == 1 else "were"
-        text += f" {counted(missing, 'verdict')} {verb} not run; the pages have the reasons."
+        verb = "is" if missing == 1 else "are"
+        text += f" {counted(missing, 'verdict')} {verb} missing; the pages give the reasons."
     return text.strip()
 
 
