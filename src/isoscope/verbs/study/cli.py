@@ -27,7 +27,7 @@ EXAMPLES = """Examples:
 
 isoscope study run B-T1
 
-isoscope study run B-T1 B-F6 --model package:glove --out studies
+isoscope study run B-T1 B-F6 --model package:minilm --out studies
 
 isoscope study run L-F3.2 L-F3.3 --model RoBERTa=roberta-base --text sentences.txt --out studies
 
