@@ -43,12 +43,13 @@ INTRODUCTION = """\
 python benchmarks/bars.py
 ```
 
-Every ratio compares two times of one run, in which both sides take turns; the best of several
-rounds counts. The limit must be kept, and the goal is what we aim for. A ratio with "faster" is the
-time of the other side divided by that of isoscope. All other ratios are the time of isoscope
-divided by that of the other side. The second ratio is that of processor time, on which other jobs
-of the machine have less influence; it includes the time that threads spend waiting for each other.
-All clouds are generated (seed 0), in float32, with a falling spectrum and a common offset.
+Every ratio compares two times of one run, in which both sides take turns; the best of all rounds
+counts (their number is below the table). The limit must be kept, and the goal is what we aim for. A
+ratio with "faster" is the time of the other side divided by that of isoscope. All other ratios are
+the time of isoscope divided by that of the other side. The second ratio is that of processor time,
+on which other jobs of the machine have less influence; it includes the time that threads spend
+waiting for each other. All clouds are generated (seed 0), in float32, with a falling spectrum and a
+common offset.
 
 | job | case | compared with | limit | goal | ratio | of processor time \
 | isoscope, s | other, s | result |

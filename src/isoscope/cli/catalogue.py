@@ -114,7 +114,7 @@ def show_measure_table(measures: dict[str, list[dict[str, Any]]]) -> None:
     screen.print()
     for line in (
         f"isoscope list measures hubness   {more} of one",
-        "isoscope list measures --details   the same of all",
+        "isoscope list measures --details   the same for all",
     ):
         screen.print(f"{' ' * INDENT}{line}", style="cyan", soft_wrap=True)
 
@@ -239,7 +239,7 @@ def task_screen(
     for family, about in FAMILIES.items():
         names = " ".join(row["name"] for row in rows if row["family"] == family)
         body.append([Text(f"{family}: {about}"), Fact("", names)])
-    of_own = "written with what they read: files of your own, or a task in clusters"
+    of_own = "tasks whose name includes a file or folder of your own, or another task"
     body.append([Text(of_own), Fact("", " ".join(item["written"] for item in own))])
     facts = []
     if folder is None:
@@ -259,7 +259,7 @@ def task_screen(
             *facts,
             Fact("Next", "isoscope list tasks sts-b", "files, protocol and scores of one",
                  command=True),
-            Fact("More", "--details  the same of all"),
+            Fact("More", "--details  the same for all"),
         ],
     )  # fmt: skip
 

@@ -343,7 +343,7 @@ class Checkpoints(Options):
     """Which checkpoints of a training are read, and where they are kept."""
 
     every: Every = None
-    keep: int | None = option(None, "Hub checkpoints kept (1, or all with --cache).", min=1)
+    keep: int | None = option(None, "Hub checkpoints to keep (1, or all with --cache).", min=1)
     cache: Path | None = option(None, "Folder for checkpoints. Default: a temporary one.")
 
 

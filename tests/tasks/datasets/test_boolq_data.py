@@ -47,7 +47,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, line: str, message: str) -> None
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no BoolQ/val.jsonl in .*JSON object a line"):
+    with pytest.raises(UsageError, match="no BoolQ/val.jsonl in .*on each line a JSON object"):
         load("boolq", tmp_path)
 
 

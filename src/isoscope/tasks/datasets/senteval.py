@@ -16,7 +16,7 @@ from isoscope.tasks.registry import DataFile, LabelledText, part_files, register
 # What the only part of a set without splits is called.
 ALL = "all"
 
-LAYOUT = "a label, a blank and the text a line; Latin-1 or UTF-8"
+LAYOUT = "on each line a label, a blank and the text; Latin-1 or UTF-8"
 CROSS = "a classifier of the text's frozen features, cross-validated, as the release has no splits"
 SPLIT = "a classifier of the text's frozen features, fitted on train and scored on test"
 SENTEVAL = "; in SentEval: Conneau & Kiela (2018), LREC"
@@ -72,7 +72,7 @@ register(
         "4 a place, 5 a number",
         "questions", TERMS,
         "Li & Roth (2002), Learning question classifiers, COLING" + SENTEVAL,
-        SPLIT + "; cross-validated on train to choose", ("accuracy",),
+        SPLIT + "; settings chosen by cross-validation on train", ("accuracy",),
         read_senteval, ("0", "1", "2", "3", "4", "5"), False,
     ),
     TextClassification(
@@ -81,7 +81,7 @@ register(
         f"{LAYOUT}; 0 a very bad review to 4 a very good one", "sentences", TERMS,
         "Socher et al. (2013), Recursive deep models for semantic compositionality over a "
         "sentiment treebank, EMNLP" + SENTEVAL,
-        SPLIT + "; dev to choose", ("accuracy",),
+        SPLIT + "; settings chosen on dev", ("accuracy",),
         read_senteval, ("0", "1", "2", "3", "4"), False,
     ),
 )  # fmt: skip

@@ -172,8 +172,8 @@ for _year, _sizes in SUBSETS.items():
                 f"STS{_year % 100}-en-test/{_prefix}.input.{{}}.txt", _sizes,
                 beside=f"{_prefix}.gs.{{}}.txt",
             ),
-            "STS.input.X.txt with two texts a line and a tab between them, and STS.gs.X.txt beside "
-            "it with a score (0-5) a line, blank where there is none"
+            "STS.input.X.txt with two texts per line and a tab between them, and STS.gs.X.txt "
+            "beside it with one score (0-5) per line, blank where there is none"
             + ("; both names begin with STS2016" if _year == 2016 else ""),
             "pairs", "each source of text has terms of its own; not redistributed here",
             CITATIONS[_year], PROTOCOL + NOTES.get(_year, ""), METRICS, read_year,

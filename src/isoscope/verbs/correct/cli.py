@@ -48,9 +48,10 @@ REFRESH_HELP = (
     "Update a correction with new vectors, as if it had been fitted on old and new ones together."
     "\n\n"
     "Only the new vectors are read, because FILE stores the sums over the old ones. SOURCE must "
-    "not contain vectors that FILE was fitted on, because they would count twice. Exactly the same "
-    "vectors are refused, but some of them among others are not recognised. Corrections that are "
-    "not computed from sums, such as cluster-pc-removal, must be fitted on all vectors again."
+    "not contain vectors that FILE was fitted on, because they would count twice. A source "
+    "of exactly those vectors is refused, but old vectors among new ones are not recognised. "
+    "Corrections that are not computed from sums, such as cluster-pc-removal, must be fitted on "
+    "all vectors again."
 )
 
 REFRESH_EXAMPLE = """Examples:
@@ -137,7 +138,7 @@ class FitOptions(options.Options):
 @correct_app.command("fit", epilog=FIT_EXAMPLE)
 @options.command
 def fit(given: FitOptions) -> None:
-    """Fit a correction to vectors, with a single read for most, and write it to a file."""
+    """Fit a correction to vectors, in most cases with a single read, and write it to a file."""
     with watching(given.running.watch) as report:
         facts = isoscope.fit_correction(**given.arguments(), progress=report).facts
     from isoscope.verbs.correct.screen import fit_screen

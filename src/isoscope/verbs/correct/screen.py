@@ -70,13 +70,13 @@ def fit_screen(facts: dict[str, Any], source: str) -> Screen:
 
 
 def about_fit(facts: dict[str, Any]) -> str:
-    """Say what a correction does to the mean cosine, or how many vectors were taken in."""
+    """Say what a correction does to the mean cosine, or how many vectors it was updated with."""
     before = facts.get("rows_before")
     if before is not None:
         more = facts["rows"] - before
         return (
-            f"{counted(more, 'new vector')} taken in: {before:,} before, {facts['rows']:,} with "
-            "the new ones, as if all had been fitted on together."
+            f"Updated with {counted(more, 'new vector')}: {before:,} before, {facts['rows']:,} "
+            "now, with the same result as a fit on all of them."
         )
     cosine = facts.get("mean_cosine") or {}
     if cosine.get("before") is None or cosine.get("after") is None:

@@ -91,7 +91,7 @@ class ProfileOptions(options.Options):
         "Tokens per batch, including padding. Default: 1,024, or 4,096 on an accelerator.",
         min=1,
     )
-    spool: float = options.option(4.0, "Gigabytes on disk between reads.", min=0)
+    spool: float = options.option(4.0, "Gigabytes on disk for vectors between reads.", min=0)
     group: float = options.option(
         1.0,
         "Gigabytes of memory for sums by token type and word.",

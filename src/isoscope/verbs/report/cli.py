@@ -47,7 +47,7 @@ class ReportOptions(options.Options):
         "Comma-separated fields that identify a row: model, part, correction, protocol.",
     )
     columns: str = options.option(
-        "*", "Comma-separated measures; * stands for any letters, as in 'i1*'."
+        "*", "Comma-separated measures; * stands for any characters: 'i1*'."
     )
     corrections: str = options.option(
         "none", "Comma-separated corrections; each has columns of its own.", "--correction"
@@ -62,7 +62,7 @@ class ReportOptions(options.Options):
 
 @options.command
 def report_command(given: ReportOptions) -> None:
-    """Combine results into a table, for a page or a paper, or into a page with pictures."""
+    """Combine results into a table, or into a page with pictures."""
     with within(given.limits):
         make_report(given)
 

@@ -27,7 +27,7 @@ EXAMPLES = """Examples:
 
 isoscope study run B-T1
 
-isoscope study run B-T1 package:minilm BERT-base-cased=bert/model.safetensors --column wte
+isoscope study run B-T1 B-F6 --model package:minilm --out studies
 
 isoscope study run L-F3.2 L-F3.3 --model RoBERTa=roberta-base --text sentences.txt --out studies
 
@@ -143,8 +143,8 @@ class RunOptions(options.Options):
     )
     tasks: str | None = options.option(
         None,
-        "Comma-separated data sets, such as rte,mrpc, for studies of several. Default: those "
-        "that are in the folder of --data.",
+        "Comma-separated data sets, such as rte,mrpc, for studies that use several. Default: "
+        "those that are in the folder of --data.",
     )
     scale: str | None = options.option(
         None,
@@ -283,7 +283,7 @@ def compare_studies(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="Folder written by isoscope study run --out.", show_default=False
+            metavar="FOLDER", help="Folder written by isoscope study run --out.", show_default=False
         ),
     ],
     note: Annotated[

@@ -48,7 +48,7 @@ def list_screen(last: Mapping[str, str], chosen: str = "") -> Screen:
         body,
         [
             *facts,
-            Fact("Next", f"isoscope study list {next(iter(names))}", "a paper's, with titles",
+            Fact("Next", f"isoscope study list {next(iter(names))}", "one paper, with titles",
                  command=True),
             Fact("", "isoscope study show B-T1", "claims, needs, cost", command=True),
             Fact("More", "--details  every study with what it needs"),

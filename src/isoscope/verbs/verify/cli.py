@@ -12,7 +12,7 @@ from isoscope.registry import load
 
 EXAMPLES = """Examples:
 
-isoscope verify result.json
+isoscope measure package:glove --out glove.json; isoscope verify glove.json
 
 isoscope verify correction.safetensors --json
 """

@@ -117,7 +117,10 @@ def whose_models(lines: Sequence[ClaimLine]) -> str:
     if models:
         verb = "was" if len(models) == 1 else "were"
         return f" Of the paper's own models, {listed(models)} {verb} run."
-    return " None of these models is the paper's: the verdicts say how far its findings carry."
+    return (
+        " None of these models is the paper's: the verdicts say how far its findings apply to "
+        "others."
+    )
 
 
 def elsewhere(count: int) -> str:
@@ -208,8 +211,8 @@ def what_would_decide(lines: Sequence[ClaimLine]) -> str:
     said = [f"{need} ({counted(count, 'verdict')})" for need, count in needs.most_common()]
     text = f"**What would decide more**: {'; '.join(said)}." if said else ""
     if missing:
-        verb = "was" if missing == 1 else "were"
-        text += f" {counted(missing, 'verdict')} {verb} not run; the pages have the reasons."
+        verb = "is" if missing == 1 else "are"
+        text += f" {counted(missing, 'verdict')} {verb} missing; the pages give the reasons."
     return text.strip()
 
 
