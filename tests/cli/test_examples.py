@@ -20,6 +20,7 @@ COMMANDS = (
     ("measure",), ("profile",), ("evaluate",), ("advise",), ("threshold",), ("diff",), ("report",),
     ("explain",), ("correct", "fit"), ("correct", "apply"), ("correct", "refresh"), ("doctor",),
     ("list", "measures"), ("list", "corrections"), ("list", "tasks"), ("completion",),
+    ("verify",),
 )  # fmt: skip
 
 # What makes examples with a model short enough for a test, and files that are one's own.

@@ -14,7 +14,7 @@ EXAMPLES = """Examples:
 
 isoscope measure package:glove --out glove.json; isoscope verify glove.json
 
-isoscope verify correction.safetensors --json
+isoscope verify glove.json --json
 """
 
 
