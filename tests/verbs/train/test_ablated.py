@@ -131,12 +131,12 @@ def test_the_verdict_says_where_nothing_does() -> None:
         for change in (UNTIED, NONE)
     ]
     assert verdict(still) == (
-        "Verdict: I1 of the unembedding: nothing moves it beyond chance; the mean cosine of the "
-        "last layer: nothing moves it beyond chance."
+        "Verdict: I1 of the unembedding: no significant change; the mean cosine of the "
+        "last layer: no significant change."
     )
     assert "*" not in "".join(" ".join(row) for row in ablation_grids(result(still))[1].rows)
     one = [row for row in EFFECTS if row.measure == "i1"] + [effect(UNTIED, LAST, 0.1, -0.1, 0.3)]
-    assert verdict(one).endswith("the last layer: nothing moves it beyond chance.")
+    assert verdict(one).endswith("the last layer: no significant change.")
     assert "unembedding: untied instead of tied lowers it by 0.062;" in verdict(one)
 
 
@@ -150,7 +150,7 @@ def test_one_run_a_cell_says_nothing_about_chance() -> None:
         ["mean cosine of last layer", "+0.250"],
     ]
     assert ablation_grids(shown)[0].rows[0][2] == "0.800"
-    assert "nothing moves it beyond chance" not in verdict(single)
+    assert "no significant change" not in verdict(single)
 
 
 def test_the_way_has_all_steps_in_their_order() -> None:

@@ -66,7 +66,7 @@ def test_i1_stays_between_0_and_1() -> None:
     marks = values_of(even)
     assert len(marks) == 6
     assert [mark["panel"] for mark in marks[:2]] == [
-        "the head, labels × width", "last hidden states of tokens",
+        "the head, labels × dimensions", "last hidden states of tokens",
     ]  # fmt: skip
     assert marks[0]["high"] == 1.0
     assert marks[1]["low"] == 0.0

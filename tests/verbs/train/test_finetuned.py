@@ -88,9 +88,9 @@ def test_differences_have_their_interval() -> None:
 
 def test_evenness_has_a_grid_for_every_matrix() -> None:
     head, hidden = fine_tuning_grids(result())[2:4]
-    assert head.title == "m: evenness after training: the head, labels × width"
+    assert head.title == "m: evenness after training: the head, labels × dimensions"
     assert hidden.title == "m: evenness after training: last hidden states of tokens"
-    assert head.header[1:] == ["I1", "I2", "mean length", "I1 at norm 1"]
+    assert head.header[1:] == ["I1", "I2", "mean norm", "I1 at norm 1"]
     assert head.rows[0] == [
         "cola, none", "0.9100 ± 0.0000", "4.0e-04 ± 0.0e+00", "0.5000 ± 0.0000", "0.4000 ± 0.0000",
     ]  # fmt: skip

@@ -183,10 +183,10 @@ def test_what_each_factor_does_to_evenness() -> None:
         in text
     )
     assert "isoscope study run P-X --from a.json" in text
-    assert "Nothing moves I1 of the unembedding beyond chance." in words_of(
+    assert "No option changes I1 of the unembedding significantly." in words_of(
         screen_lines(ablated(significant=False))
     )
-    assert "one run of each model says nothing about chance" in words_of(
+    assert "with one run of each model, no change can be tested" in words_of(
         screen_lines(ablated(runs=1))
     )
 

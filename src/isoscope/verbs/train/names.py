@@ -16,7 +16,7 @@ SECONDS = "seconds_per_epoch"
 # Between task and matrix in a part.
 MATRIX = ": "
 
-MEASURED = {"i1": "I1", "i2": "I2", "mean_norm": "mean length", "i1_scaled": "I1 at norm 1"}
+MEASURED = {"i1": "I1", "i2": "I2", "mean_norm": "mean norm", "i1_scaled": "I1 at norm 1"}
 
 # Scores that are no shares: they are shown as they are.
 OF_ITSELF = ("bleu", "chrf")

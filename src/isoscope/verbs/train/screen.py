@@ -176,7 +176,7 @@ def evenness_table(rows: Sequence[Row], tasks: Sequence[str]) -> Numbers | None:
     return Numbers(header, body[:MOST_LINES])
 
 
-EVENNESS = {"i1": "I1", "i1_scaled": "I1 at norm 1", "mean_norm": "mean length"}
+EVENNESS = {"i1": "I1", "i1_scaled": "I1 at norm 1", "mean_norm": "mean norm"}
 
 
 def number(value: float | None, digits: str) -> str:
@@ -365,13 +365,13 @@ def ablation_screen(result: Result) -> Screen:
 
 
 def effect_words(place: tuple[str, str], effects: Sequence[Moved]) -> str:
-    """Say what moves a number, with intervals, or that nothing moves it beyond chance."""
+    """Say what moves a number, with intervals, or that no change is significant."""
     here = [one for one in effects if one.place == place]
     if all(one.low is None for one in here):
-        return f"{capital(PLACES[place])}: one run of each model says nothing about chance."
+        return f"{capital(PLACES[place])}: with one run of each model, no change can be tested."
     moved = [one for one in here if one.significant]
     if not moved:
-        return f"Nothing moves {PLACES[place]} beyond chance."
+        return f"No option changes {PLACES[place]} significantly."
     told = [
         f"{one.change} {'raises' if one.value > 0 else 'lowers'} it by {abs(one.value):.3f} "
         f"({ends(one)})"
@@ -395,7 +395,7 @@ def capital(text: str) -> str:
 SHOWN = {
     (names.VALIDATION, PERPLEXITY): ("perplexity", ",.1f"),
     (names.UNEMBEDDING, "i1"): ("I1 of unembedding", ".3f"),
-    (names.UNEMBEDDING, "i1_scaled"): ("at length 1", ".3f"),
+    (names.UNEMBEDDING, "i1_scaled"): ("at norm 1", ".3f"),
     (names.LAST_LAYER, names.MEAN_COSINE): ("mean cosine, last layer", ".2f"),
 }
 

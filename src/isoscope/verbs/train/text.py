@@ -66,7 +66,7 @@ def where_said(rows: Sequence[Row]) -> str:
 
 NOT_A_NUMBER = "NaN"
 MATRICES = {
-    "head": "the head, labels × width",
+    "head": "the head, labels × dimensions",
     "vocabulary": "the vocabulary's matrix",
     "hidden": "last hidden states of tokens",
 }
@@ -330,9 +330,9 @@ def number(value: Any, digits: str) -> str:
 SHOWN = {
     (names.VALIDATION, PERPLEXITY): "perplexity",
     (names.EMBEDDING, "i1"): "I1 of embedding",
-    (names.EMBEDDING, "i1_scaled"): "at length 1, embedding",
+    (names.EMBEDDING, "i1_scaled"): "at norm 1, embedding",
     (names.UNEMBEDDING, "i1"): "I1 of unembedding",
-    (names.UNEMBEDDING, "i1_scaled"): "at length 1, unembedding",
+    (names.UNEMBEDDING, "i1_scaled"): "at norm 1, unembedding",
     (names.LAST_LAYER, names.MEAN_COSINE): "mean cosine of last layer",
     (names.NON_INPUT, names.EXTREME): "one dimension is extreme in",
     (names.FINAL_NORM, names.GAIN): "last norm, gain",
@@ -424,7 +424,7 @@ def ablation_verdict(rows: Sequence[Row]) -> list[str]:
         if here and all(row.low is None for row in here):
             said.append(f"{name}: one run a cell says nothing about chance")
         elif here:
-            said.append(f"{name}: {', '.join(words) or 'nothing moves it beyond chance'}")
+            said.append(f"{name}: {', '.join(words) or 'no significant change'}")
     return [f"Verdict: {'; '.join(said)}."] if said else []
 
 

@@ -67,7 +67,7 @@ OWN_AXES = "its own axes"
 
 
 def evenness(matrix: ArrayLike) -> dict[str, float | None]:
-    """Return I1, I2, the mean length, and I1 at a root mean square length of one.
+    """Return I1, I2, the mean norm, and I1 at a root mean square norm of one.
 
     Parameters
     ----------
