@@ -88,6 +88,15 @@ def test_two_files_of_one_kind_are_refused(run: Run, folder: Path) -> None:
     assert "--out names a.json and b.md; name one file for the correction" in process.error
 
 
+def test_without_labels_the_corrections_that_are_asked_for_are_looked_at() -> None:
+    cloud = np.random.default_rng(0).normal(1, 1, (300, 6))
+    for asked in ("center,standardize", ["none", "center", "standardize"]):
+        found = isoscope.advise(cloud, corrections=asked).result
+        assert {row.correction for row in found} == {"none", "center", "standardize"}
+    usual = isoscope.advise(cloud).result
+    assert {row.correction for row in usual} == {"none", "center", "all-but-the-top", "whiten"}
+
+
 def test_without_labels_it_says_what_cannot_be_known(run: Run, folder: Path) -> None:
     process = run("advise", folder / "good.npy")
     assert process.code == 0, process.error

@@ -49,7 +49,7 @@ def test_the_first_cause_and_then_the_others_are_named() -> None:
     assert said == (
         "Of three causes, outlier dimensions contribute most to the unevenness of block 5: "
         "removing them lowers it by 70 % (95 % interval: 68 to 72 %). Token frequency (10 %) "
-        "contributes less. Position in the text contributes nothing measurable."
+        "contributes less. Position in the text contributes less than 5 %."
     )
     said = sentence_of("embedding", compared(position=0.3, layernorm=-0.5))
     assert said == (
@@ -93,7 +93,7 @@ def test_what_chance_could_make_is_not_called_small() -> None:
     assert sentence_of("block 5", made) == (
         "The gains and biases of the norm (10 %) contribute to the unevenness of block 5, but "
         "which cause contributes most is not known. Outlier dimensions (40 %) contribute no more "
-        "than chance could. Position in the text contributes nothing measurable."
+        "than chance could. Position in the text contributes less than 5 %."
     )
     alone = replace(made, contributions=(outliers,))
     assert sentence_of("block 5", alone) == (

@@ -184,8 +184,8 @@ def advise(
                 "--retrieval, or fit a correction of your choice with isoscope correct fit"
             )
         known = advise_without_labels(
-            source, queries=queries, centres=centres, column=column, drop_invalid=drop_invalid,
-            seed=how.seed, progress=progress, command=command,
+            source, corrections, queries=queries, centres=centres, column=column,
+            drop_invalid=drop_invalid, seed=how.seed, progress=progress, command=command,
         )  # fmt: skip
         return Advice(known, None, CANNOT)
     check_level(level)
@@ -390,7 +390,7 @@ def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Row]:
 
 # The last one takes the sums over dimensions that a diagnosis needs.
 MEASURES = ("mean_cosine", "i1_scaled", "effective_rank", "hubness", "outlier_dimensions")
-CORRECTIONS = ("none", "center", "all-but-the-top", "whiten")
+CORRECTIONS = ("center", "all-but-the-top", "whiten")
 
 CAN = (
     "Without labels, only this can be known: how evenly the space is filled, the likely cause, "
@@ -404,13 +404,18 @@ CANNOT = (
 )
 
 
-def advise_without_labels(source: Any, **options: Any) -> Result:
+def advise_without_labels(
+    source: Any, corrections: Iterable[str] | str | None = None, **options: Any
+) -> Result:
     """Measure a space as it is and corrected, and say what that does not tell.
 
     Parameters
     ----------
     source : str, Path, array, tensor or CloudGroup
         Anything that ``isoscope.measure`` takes, and so are the options.
+    corrections : iterable of str, optional
+        Those that are looked at beside the space as it is.
     """
-    found = measure(source, MEASURES, CORRECTIONS, **options)
+    spaces = dict.fromkeys([NONE, *listed(corrections, CORRECTIONS)])
+    found = measure(source, MEASURES, list(spaces), **options)
     return replace(found, extra={**found.extra, REMARKS: [CAN, CANNOT]})

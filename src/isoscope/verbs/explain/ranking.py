@@ -276,7 +276,8 @@ def following(found: Comparison) -> list[str]:
     rest = [one for one in found.measured if not one.large and not one.evens_out]
     if rest and found.found:
         names = and_list([CALLED[one.cause] for one in rest])
-        said.append(f"{capital(names)} {agreed('contribute', rest)} nothing measurable.")
+        verb = agreed("contribute", rest)
+        said.append(f"{capital(names)} {verb} less than {100 * LEAST:.0f} %.")
     said += [
         f"{capital(CALLED[one.cause])} {'make' if one.cause in PLURAL else 'makes'} the layer more "
         f"even: without {'them' if one.cause in PLURAL else 'it'} it would be {times(one)} as "
