@@ -89,7 +89,8 @@ def fingerprint_of(moments: Moments) -> str:
     digest.update(" ".join(facts).encode())
     # In a fixed byte order, so that a fingerprint is the same on every machine.
     digest.update(moments.norm_counts.astype("<i8").tobytes())
-    direction = moments.unit_sum / (moments.unit_weight or 1.0)
+    with np.errstate(over="ignore"):  # of sums that somebody forged: they have a fingerprint too
+        direction = moments.unit_sum / (moments.unit_weight or 1.0)
     # Adding zero turns −0 into 0: which of them rounding gives says nothing.
     digest.update((np.round(direction, DECIMALS) + 0.0).astype("<f8").tobytes())
     return digest.hexdigest()

@@ -185,7 +185,10 @@ def begin_of(entry: Any, where: str) -> int:
 
 def aligned(header: str) -> bytes:
     """Fill a header up with spaces so that the first tensor starts at a whole number of words."""
-    text = header.encode()
+    try:
+        text = header.encode()
+    except UnicodeEncodeError as error:  # JSON may write half of a pair of surrogates as an escape
+        raise DataError("the header of a tensor file holds text that is not Unicode") from error
     return text + b" " * (-len(text) % ALIGNMENT)
 
 
