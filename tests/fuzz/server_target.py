@@ -94,7 +94,7 @@ def read_request(folder: Path) -> object:
     app, loop = application()
     begin, *rest = loop.run_until_complete(answer(app, scope))
     status = begin["status"]
-    assert status in (200, 307, 403, 404, 405, 421, 422), status
+    assert status in (200, 307, 400, 403, 404, 405, 421, 422), status
     names = {name for name, _ in begin["headers"]}
     assert {b"content-security-policy", b"x-frame-options", b"cache-control"} <= names
     kind = dict(begin["headers"]).get(b"content-type", b"")

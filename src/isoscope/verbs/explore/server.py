@@ -94,6 +94,8 @@ class Guard:
             return 403, "the address lacks its token; open the one that isoscope printed"
         if scope["method"] != "GET":
             return 405, "this server can only be read from"
+        if not scope["query_string"].isascii():
+            return 400, "the address holds characters that are not percent-encoded"
         return None
 
 

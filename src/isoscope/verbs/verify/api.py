@@ -43,7 +43,7 @@ class Check:
     about: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "about", shortened(self.about))
+        object.__setattr__(self, "about", shortened(" ".join(self.about.split())))
 
 
 @dataclass(frozen=True)
