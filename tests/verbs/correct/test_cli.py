@@ -73,7 +73,7 @@ def test_fit_apply_and_refresh_as_a_user_does(tmp_path: Path) -> None:
     assert "3,000 rows of 6 dimensions" in " ".join(applied.split())
     np.testing.assert_allclose(np.load(new).mean(axis=0), 0, atol=1e-6)
     refreshed = command("correct", "refresh", file, more)
-    assert "3,000 before, 3,500 with the new ones" in " ".join(refreshed.split())
+    assert "3,000 before, 3,500 now" in " ".join(refreshed.split())
 
 
 @pytest.mark.parametrize(
