@@ -20,7 +20,7 @@ SCREEN = re.compile(r"```text\n\$ isoscope measure shifted\.npy(?: --out \S+)?\n
 TIMES = re.compile(r"<!-- times -->\n.*?<!-- end of times -->", re.S)
 SHOWN = {
     "isoscope, all measures, four corrections": ("isoscope", "all measures, in four spaces"),
-    "isoscope, iso_score": ("isoscope", "`iso_score` alone"),
+    "isoscope, iso_score": ("isoscope", "`iso_score` alone, with its interval"),
     "IsoScore 2.0.1": ("IsoScore 2.0.1", "IsoScore"),
     "spectralyte 0.4.0, audit": ("spectralyte 0.4.0", "its audit"),
     "vecscope 0.2.0, audit": ("vecscope 0.2.0", "its audit"),

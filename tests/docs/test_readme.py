@@ -29,7 +29,7 @@ def test_times_are_those_of_the_record(maker: ModuleType) -> None:
     record = {**about, "seconds": seconds}
     lines = maker.times(record).splitlines()
     assert "Time for 5,000 vectors of 8 dimensions" in lines[0]
-    assert "| isoscope 9.1 | `iso_score` alone | 0.12 s |" in lines
+    assert "| isoscope 9.1 | `iso_score` alone, with its interval | 0.12 s |" in lines
     assert "| IsoScore 2.0.1 | IsoScore | 123 s |" in lines
     assert lines[-1] == "| vecscope 0.2.0 | its audit | 0.12 s |"
 
